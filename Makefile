@@ -1,0 +1,61 @@
+# PASTA: `make` lists what there is to do.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench ui lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
+STAMP := $(VENV)/.installed
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export DVC_NO_ANALYTICS := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+export PYTHONDONTWRITEBYTECODE := 1
+
+help:  ## list the commands
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+setup: $(STAMP)  ## install everything into .venv (seconds with uv, nothing if up to date)
+
+demo: setup  ## run the whole experiment on the embedded drawn datasets
+	@$(BIN)/pasta profile require demo
+	$(BIN)/dvc repro
+	@$(BIN)/pasta outcome
+
+test: lint  ## lint, type-check, and run the tests
+	$(BIN)/python -m pytest -n 2
+
+lint: setup  ## ruff, mypy --strict and import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: setup  ## let ruff tidy the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup  ## measure speed as ratios against peers
+	$(BIN)/python -m pytest tests/benchmarks -s -p no:xdist -o addopts="-q --import-mode=importlib"
+
+ui: setup  ## open the MLflow user interface on http://127.0.0.1:5000
+	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1
+
+lock: $(UV)  ## pin every dependency in requirements.lock
+	$(UV) pip compile --universal --python-version 3.11 --no-header --no-annotate --upgrade \
+		--extra dev --quiet pyproject.toml --output-file requirements.lock
+
+clean:  ## remove the environment and everything that can be made again
+	rm -rf $(VENV) .uv .mypy_cache .ruff_cache .mlflow mlflow.db pipelines/data build *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml | $(UV)
+	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
+	$(UV) pip sync --quiet --python $(BIN)/python requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+.uv/bin/uv:
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .uv uv

@@ -1,0 +1,1 @@
+"""Statistics of human ratings: arrays and columns in, tidy frames out."""

@@ -1,0 +1,27 @@
+"""`pasta ...`: the command line. Light to import: `pasta --help` must be instant."""
+
+from __future__ import annotations
+
+import typer
+
+from pasta.commands import data, outcome, profile, tables
+from pasta.stage import guarded
+
+app = typer.Typer(
+    name="pasta",
+    help="Human-aligned evaluation of explanations in computer vision.\n\n"
+    "Start with `make demo`, then look around: `pasta tables`, `pasta data check coco`, "
+    "`pasta profile show paper`.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.add_typer(data.app, name="data")
+app.add_typer(tables.app, name="tables")
+app.add_typer(profile.app, name="profile")
+app.command("outcome")(outcome.outcome)
+
+
+def main() -> None:
+    """Run the command line; an error meant for the user is printed without a traceback."""
+    guarded(app)

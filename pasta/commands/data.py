@@ -1,0 +1,123 @@
+"""`pasta data`: what a dataset consists of, whether it is all there, and how to get it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.datasets.vocabulary import Vocabulary
+
+app = typer.Typer(
+    help="Check a dataset, or fetch it from its official source.", no_args_is_help=True
+)
+
+Name = Annotated[str, typer.Argument(help="catsdogscars, pascalpart, monumai or coco")]
+
+
+@app.command()
+def check(
+    name: Name,
+    root: Annotated[Path | None, typer.Option(help="folder with the original files")] = None,
+) -> None:
+    """Say what is there and what is missing: the originals below ROOT, and the built tables."""
+    from pasta.commands.show import STATES, console, print_table
+    from pasta.datasets.vocabulary import vocabulary
+    from pasta.params import load_params
+    from pasta.paths import project_root
+
+    words = vocabulary(name)
+    section = load_params().datasets[name]
+    console().print(_introduction(words, section.source))
+    folder = root
+    if folder is None and section.source == "files":
+        folder = project_root() / str(section.root)
+    if folder is None:
+        _print_built(name)
+        return
+    from pasta.datasets.files.check import LAYOUTS, inspect
+
+    findings = inspect(name, folder)
+    rows = [(f.what, STATES[f.state], f.detail, f.fix) for f in findings]
+    print_table(f"Original files below {folder}", ("what", "state", "found", "to do"), rows)
+    if any(finding.state == "missing" for finding in findings):
+        console().print(f"Expected layout:\n{LAYOUTS[name]}")
+    if any(finding.state != "ok" for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def fetch(
+    name: Name,
+    root: Annotated[Path | None, typer.Option(help="where to put it")] = None,
+) -> None:
+    """Download the originals from their official source, with resume and checksums."""
+    from pasta.commands.show import console
+    from pasta.datasets.files.fetch import fetch as download
+    from pasta.datasets.vocabulary import vocabulary
+    from pasta.paths import DATA, project_root
+
+    vocabulary(name)
+    target = root or project_root() / DATA / "raw" / name
+    for file in download(name, target):
+        console().print(f"[green]ready[/] {file}")
+    console().print(f"`pasta data check {name} --root {target}` looks at what came.")
+
+
+def _introduction(words: Vocabulary, source: str) -> str:
+    origin = "drawn by this repository" if source == "drawn" else "read from original files"
+    return (
+        f"\n[bold]{words.title}[/] ({words.dataset}): {len(words.classes)} classes, "
+        f"{len(words.concepts)} concepts, {origin} in this profile"
+    )
+
+
+def _print_built(name: str) -> None:
+    from pasta.commands.show import console, print_table
+    from pasta.datasets.stored import CONCEPTS, IMAGES, open_dataset
+    from pasta.paths import dataset_folder
+
+    folder = dataset_folder(name)
+    if not (folder / IMAGES).exists():
+        console().print(f"\nNothing is drawn yet: `dvc repro concepts@{name}` does it.")
+        raise typer.Exit(1)
+    data = open_dataset(folder)
+    splits = ["train", "validation", "test"]
+    counts = data.images.pivot_table("row", "label", "split", "count", fill_value=0)
+    rows = [(label, *counts.loc[label, splits]) for label in counts.index]
+    print_table("Images", ("class", *splits), rows, numbers=splits)
+    print_table("On disk", ("file", "state", "content"), _disk_rows(folder, data.parts.shape))
+    if (folder / CONCEPTS).exists():
+        _print_concepts(data.concepts())
+
+
+def _disk_rows(folder: Path, shape: tuple[int, ...]) -> Iterator[tuple[str, str, str]]:
+    from pasta.commands.show import STATES
+
+    pixels = " x ".join(map(str, shape))
+    contents = {
+        "images.npy": f"{pixels} x 3, one byte each",
+        "parts.npy": f"{pixels}, the concept each pixel shows",
+        "images.parquet": f"{shape[0]:,} images",
+        "regions.parquet": "every visible instance with its box",
+        "concepts.parquet": "every image x concept",
+    }
+    for file, content in contents.items():
+        yield file, STATES["ok" if (folder / file).exists() else "missing"], content
+
+
+def _print_concepts(concepts: pd.DataFrame) -> None:
+    from pasta.commands.show import print_table
+
+    found = concepts.groupby("concept").agg(images=("present", "sum"), share=("share", "mean"))
+    found = found.sort_values("images", ascending=False)
+    rows = [(c, f"{n:,}", f"{s:.2%}") for c, n, s in found.head(8).itertuples(name=None)]
+    missing = [str(name) for name in found.index[found["images"] == 0]]
+    caption = f"Never seen: {', '.join(missing)}" if missing else "Every concept is seen."
+    columns = ("concept", "images", "pixels")
+    print_table("Most frequent concepts", columns, rows, numbers=columns[1:], caption=caption)

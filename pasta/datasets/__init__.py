@@ -1,0 +1,1 @@
+"""Datasets, drawn and real, behind one contract."""

@@ -1,0 +1,1 @@
+"""The embedded datasets, drawn procedurally with exact part masks."""

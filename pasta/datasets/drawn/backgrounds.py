@@ -1,0 +1,287 @@
+"""Backgrounds and distractors. They know nothing of the object, so they cannot give it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image
+
+from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, pose, rectangle, shade, smooth
+from pasta.datasets.drawn.surface import BRIGHT, SHARED, chance, mixed, random_colour, texture
+
+Draw = Callable[[Canvas, np.random.Generator], None]
+Ground = Callable[[Canvas, np.random.Generator, float], None]
+
+SKIES: tuple[Colour, ...] = ((132, 178, 222), (196, 214, 228), (236, 196, 162), (158, 168, 184))
+GREENS: tuple[Colour, ...] = ((104, 142, 72), (132, 158, 84), (84, 124, 76), (158, 160, 88))
+EARTHS: tuple[Colour, ...] = ((214, 190, 146), (172, 142, 106), (150, 128, 104), (226, 224, 222))
+STREETS: tuple[Colour, ...] = ((112, 112, 116), (142, 138, 134), (94, 98, 106), (168, 162, 154))
+WALLS: tuple[Colour, ...] = (
+    (212, 198, 170),
+    (178, 196, 190),
+    (192, 170, 168),
+    (160, 172, 196),
+    (198, 196, 192),
+    (170, 116, 94),
+)
+PETALS: tuple[Colour, ...] = ((246, 240, 232), (244, 208, 84), (220, 96, 110), (176, 140, 208))
+
+
+def backdrop(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Draw one kind of surroundings, with things standing about in the distance."""
+    kind = SURROUNDINGS[int(rng.integers(len(SURROUNDINGS)))]
+    horizon = rng.uniform(0.46, 0.7)
+    above, ground, behind = kind
+    above(canvas, rng)
+    if chance(rng, 0.45):
+        _scatter(canvas, rng, horizon, behind)
+    ground(canvas, rng, horizon)
+
+
+def foreground(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Sometimes put a thing or two before the object, at the lower corners."""
+    for side in (-1, 1):
+        if chance(rng, 0.36):
+            thing = NEAR[int(rng.integers(len(NEAR)))]
+            x, y = 0.5 + side * rng.uniform(0.18, 0.45), rng.uniform(0.92, 1.01)
+            with canvas.placed(pose(x, y, rng.uniform(0.15, 0.27)) * (1, -1, 1)):
+                thing(canvas, rng)
+
+
+def _scatter(
+    canvas: Canvas, rng: np.random.Generator, horizon: float, things: tuple[Draw, ...]
+) -> None:
+    for _ in range(int(rng.integers(1, 4))):
+        thing = things[int(rng.integers(len(things)))]
+        place = pose(rng.uniform(0.05, 0.95), horizon + 0.02, rng.uniform(0.2, 0.42))
+        with canvas.placed(place * (1, -1, 1)):
+            thing(canvas, rng)
+
+
+def _gradient(canvas: Canvas, top: Colour, bottom: Colour) -> None:
+    ramp = Image.new("RGB", (1, 8))
+    ramp.putdata([mixed(top, bottom, row / 7) for row in range(8)])
+    wide = ramp.resize(canvas.colours.size, Image.Resampling.BILINEAR)
+    canvas.colours.paste(wide)
+
+
+def sky(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A sky that pales towards the horizon, with clouds or without."""
+    colour = random_colour(rng, SKIES)
+    _gradient(canvas, colour, mixed(colour, (250, 244, 236), 0.65))
+    for _ in range(int(rng.integers(0, 4))):
+        x, y, width = rng.uniform(0, 1), rng.uniform(0.04, 0.4), rng.uniform(0.08, 0.2)
+        for _ in range(4):
+            puff = rng.uniform(-0.6, 0.6) * width
+            canvas.tint(
+                ellipse(x + puff, y + rng.uniform(-0.02, 0.02), width * 0.6, width * 0.25),
+                (252, 250, 248),
+                0.45,
+            )
+
+
+def hills(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Two ridges under a sky."""
+    sky(canvas, rng)
+    colour = mixed(random_colour(rng, GREENS), (150, 168, 186), 0.55)
+    for level, factor in ((0.36, 1.12), (0.48, 0.95)):
+        heights = level + rng.uniform(-0.09, 0.09, 7)
+        ridge = [(-0.2, 1.0), *zip(np.linspace(-0.2, 1.2, 7), heights, strict=True), (1.2, 1.0)]
+        canvas.fill(smooth(np.array(ridge)), shade(colour, factor))
+
+
+def wall(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A plastered, panelled, papered or brick wall."""
+    colour = random_colour(rng, WALLS)
+    canvas.colours.paste(texture(rng, canvas.pixels, colour, contrast=0.12, cells=7))
+    line = shade(colour, rng.uniform(0.82, 0.9))
+    style = int(rng.integers(4))
+    step = rng.uniform(0.09, 0.16)
+    if style == 1:
+        for x in np.arange(rng.uniform(0, step), 1, step):
+            canvas.stroke([(x, 0), (x, 1)], line, 0.008)
+    if style == 2:
+        for x in np.arange(rng.uniform(0, step), 1, step * 2):
+            canvas.tint(rectangle(x, 0, x + step, 1), line, 0.5)
+    if style == 3:
+        for row, y in enumerate(np.arange(0, 1, step * 0.55)):
+            canvas.stroke([(0, y), (1, y)], line, 0.007)
+            for x in np.arange(-(row % 2) * step / 2, 1, step):
+                canvas.stroke([(x, y), (x, y + step * 0.55)], line, 0.007)
+
+
+def blur(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Nothing in particular, out of focus."""
+    first, second = random_colour(rng, SHARED), random_colour(rng, WALLS)
+    colour = mixed(first, second, 0.7)
+    canvas.colours.paste(texture(rng, canvas.pixels, colour, contrast=0.5, cells=4, grain=0.01))
+    for _ in range(int(rng.integers(2, 7))):
+        spot = ellipse(rng.uniform(0, 1), rng.uniform(0, 1), rng.uniform(0.05, 0.14))
+        canvas.tint(spot, random_colour(rng, WALLS), 0.3)
+
+
+def _floor(
+    canvas: Canvas, rng: np.random.Generator, horizon: float, colour: Colour, contrast: float
+) -> None:
+    canvas.fill(
+        rectangle(-0.01, horizon, 1.01, 1.01),
+        texture(rng, canvas.pixels, colour, contrast=contrast, cells=26, grain=0.05),
+    )
+    canvas.tint(rectangle(-0.01, horizon, 1.01, horizon + 0.05), (255, 250, 240), 0.12)
+
+
+def meadow(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+    """Grass with blades and a few flowers."""
+    colour = random_colour(rng, GREENS)
+    _floor(canvas, rng, horizon, colour, 0.28)
+    blades = rng.uniform((0, horizon + 0.03, -0.02, 0.02), (1, 1, 0.02, 0.05), (36, 4)).tolist()
+    for x, y, lean, height in blades:
+        canvas.stroke([(x, y), (x + lean, y - height)], shade(colour, 0.8 + 9 * height), 0.007)
+    petals = random_colour(rng, PETALS)
+    for x, y, _, height in blades[: int(rng.integers(0, 12))]:
+        canvas.fill(ellipse(x, y - height, 0.009), petals)
+
+
+def street(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+    """A pavement with its kerb, and a road, marked or not."""
+    colour = random_colour(rng, STREETS)
+    _floor(canvas, rng, horizon, colour, 0.15)
+    kerb = horizon + rng.uniform(0.05, 0.12)
+    canvas.fill(rectangle(-0.01, kerb, 1.01, kerb + 0.018), shade(colour, 1.3))
+    canvas.fill(rectangle(-0.01, kerb + 0.018, 1.01, kerb + 0.032), shade(colour, 0.6))
+    if chance(rng, 0.5):
+        y = rng.uniform(kerb + 0.12, 0.97)
+        for x in np.arange(rng.uniform(-0.3, 0), 1, 0.34):
+            dash = [(x, y), (x + 0.17, y), (x + 0.16, y + 0.025), (x - 0.01, y + 0.025)]
+            canvas.decorate(dash, (226, 222, 210))
+
+
+def sand(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+    """A beach before the sea, or a field of earth or snow."""
+    colour = random_colour(rng, EARTHS)
+    if chance(rng, 0.6):
+        sea = random_colour(rng, ((86, 140, 168), (112, 158, 166), (98, 122, 152)))
+        canvas.fill(rectangle(-0.01, horizon - 0.08, 1.01, 1.01), sea)
+        for y in rng.uniform(horizon - 0.07, horizon, 4).tolist():
+            x = rng.uniform(0, 0.8)
+            canvas.stroke([(x, y), (x + 0.2, y)], shade(sea, 1.25), 0.006)
+    _floor(canvas, rng, horizon, colour, 0.2)
+    for x, y in rng.uniform((0, horizon + 0.03), (1, 1), (7, 2)).tolist():
+        canvas.tint(ellipse(x, y, 0.07, 0.012), shade(colour, 0.75), 0.4)
+
+
+def boards(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+    """A floor of boards or tiles that runs into the distance, with a skirting board."""
+    colour = random_colour(rng, ((172, 124, 82), (134, 96, 70), (188, 176, 158), (150, 148, 150)))
+    _floor(canvas, rng, horizon, colour, 0.2)
+    seam = shade(colour, 0.78)
+    vanish = rng.uniform(0.3, 0.7)
+    for x in np.linspace(-1, 2, 16):
+        canvas.stroke([(vanish + (x - vanish) * 0.45, horizon), (x, 1.02)], seam, 0.006)
+    canvas.fill(
+        rectangle(-0.01, horizon - 0.03, 1.01, horizon), mixed(colour, (240, 236, 228), 0.7)
+    )
+
+
+def haze(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+    """No horizon at all: the ground is only a change of light."""
+    step = rng.uniform(0.04, 0.08)
+    for y in np.arange(horizon, horizon + 3.5 * step, step).tolist():
+        canvas.tint(rectangle(-0.01, y, 1.01, 1.01), (244, 240, 232), 0.1)
+
+
+def tree(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A trunk and a crown of leaves."""
+    canvas.fill(rectangle(-0.05, 0, 0.05, 0.5), (104, 78, 58))
+    colour = random_colour(rng, GREENS)
+    for factor, lift in ((0.72, 0.0), (0.95, 0.05), (1.15, 0.1)):
+        for x, y in rng.uniform((-0.2, 0.5), (0.2, 0.85), (4, 2)).tolist():
+            canvas.fill(ellipse(x, y + lift, 0.2 - lift), shade(colour, factor))
+
+
+def bush(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A low heap of leaves."""
+    colour = random_colour(rng, GREENS)
+    for factor, lift in ((0.7, 0.0), (0.92, 0.04), (1.12, 0.1)):
+        for x, y in rng.uniform((-0.35, 0.1), (0.35, 0.3), (5, 2)).tolist():
+            canvas.fill(ellipse(x, y + lift, 0.2 - lift), shade(colour, factor))
+
+
+def post(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A lamp post."""
+    colour = random_colour(rng, STREETS)
+    dark = shade(colour, 0.6)
+    canvas.fill(rectangle(-0.025, 0, 0.025, 1.2), dark)
+    canvas.fill(ellipse(0, 1.25, 0.12), (250, 236, 190))
+    canvas.fill(rectangle(-0.12, 1.34, 0.12, 1.4), dark)
+
+
+def fence(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A length of picket fence."""
+    colour = mixed(random_colour(rng, EARTHS), (240, 236, 230), 0.3)
+    for y in (0.14, 0.34):
+        canvas.fill(rectangle(-0.8, y, 0.8, y + 0.06), shade(colour, 0.8))
+    for x in np.linspace(-0.75, 0.7, 8).tolist():
+        top = [(x, 0), (x + 0.09, 0), (x + 0.09, 0.46), (x + 0.045, 0.53), (x, 0.46)]
+        canvas.fill(top, colour)
+
+
+def ball(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A ball with a highlight."""
+    colour = random_colour(rng, BRIGHT)
+    canvas.tint(ellipse(0.04, 0.02, 0.4, 0.07), (20, 20, 24), 0.3)
+    canvas.fill(ellipse(0, 0.35, 0.35), shade(colour, 0.72))
+    canvas.decorate(ellipse(-0.03, 0.39, 0.29), colour)
+    canvas.decorate(ellipse(-0.12, 0.5, 0.09), mixed(colour, (255, 255, 255), 0.6))
+
+
+def box(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A parcel, seen from a corner."""
+    colour = random_colour(rng, EARTHS)
+    width, height = rng.uniform(0.5, 0.8), rng.uniform(0.4, 0.8)
+    canvas.tint(ellipse(0.05, 0.02, 0.6, 0.08), (20, 20, 24), 0.3)
+    side = [(0.1, 0), (0.45, 0.1), (0.45, height + 0.08), (0.1, height)]
+    canvas.fill(rectangle(0.1 - width, 0, 0.1, height), colour)
+    canvas.fill(side, shade(colour, 0.7))
+    lid = [
+        (0.1 - width, height),
+        (0.1, height),
+        (0.45, height + 0.08),
+        (0.42 - width, height + 0.1),
+    ]
+    canvas.fill(lid, shade(colour, 1.12))
+    canvas.decorate(rectangle(0.02 - width / 2, 0, 0.12 - width / 2, height), shade(colour, 0.85))
+
+
+def stone(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A boulder with a lit top."""
+    colour = random_colour(rng, STREETS)
+    outline = smooth([(-0.5, 0), (-0.42, 0.3), (-0.1, 0.5), (0.3, 0.42), (0.5, 0.15), (0.48, 0)])
+    canvas.fill(outline, shade(colour, 0.75))
+    canvas.decorate(outline * (0.8, 0.7) + (-0.04, 0.14), colour)
+    canvas.decorate(outline * (0.4, 0.3) + (-0.1, 0.3), shade(colour, 1.18))
+
+
+def picture(canvas: Canvas, rng: np.random.Generator) -> None:
+    """A framed picture that hangs on the wall."""
+    canvas.fill(rectangle(-0.32, 0.5, 0.32, 1.1), shade(random_colour(rng, EARTHS), 0.7))
+    canvas.fill(rectangle(-0.26, 0.56, 0.26, 1.04), random_colour(rng, WALLS))
+    canvas.fill(rectangle(-0.26, 0.56, 0.26, 0.74), random_colour(rng, BRIGHT))
+
+
+_OUTSIDE = (tree, bush, post, fence, stone, tree)
+_INSIDE = (box, picture, ball, picture)
+NEAR: tuple[Draw, ...] = (bush, ball, box, stone, fence)
+SURROUNDINGS: tuple[tuple[Draw, Ground, tuple[Draw, ...]], ...] = (
+    (sky, meadow, _OUTSIDE),
+    (hills, meadow, _OUTSIDE),
+    (sky, sand, _OUTSIDE),
+    (hills, sand, _OUTSIDE),
+    (sky, street, _OUTSIDE),
+    (wall, street, _OUTSIDE),
+    (wall, boards, _INSIDE),
+    (wall, boards, _INSIDE),
+    (blur, haze, _INSIDE),
+    (sky, haze, _OUTSIDE),
+)

@@ -1,0 +1,239 @@
+"""A supersampled canvas with two planes: what is seen, and which instance of which concept it is.
+
+Everything is a polygon in unit coordinates, moved by the current transform (pose), filled on the
+colour plane and, when it belongs to a concept, drawn with the same outline on the instance plane.
+Whatever is drawn later covers both planes alike, so masks are exact and occlusion-aware.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image, ImageDraw
+
+from pasta.datasets.records import Box, Region
+from pasta.datasets.vocabulary import Vocabulary
+
+Colour = tuple[int, int, int]
+Points = NDArray[np.float64]  # (n, 2), x to the right, y down
+Affine = NDArray[np.float64]  # (2, 3)
+
+SUPERSAMPLING = 3
+NOTHING = 0  # on the instance plane
+DECORATION = -1  # leaves the instance plane alone
+_CIRCLE = np.stack(
+    [np.cos(np.linspace(0, 2 * np.pi, 29)[:-1]), np.sin(np.linspace(0, 2 * np.pi, 29)[:-1])], 1
+)
+
+
+def pose(
+    x: float = 0.0,
+    y: float = 0.0,
+    scale: float = 1.0,
+    *,
+    angle: float = 0.0,
+    flip: bool = False,
+    stretch: float = 1.0,
+) -> Affine:
+    """Map an object's own coordinates into the picture: flip, stretch in x, turn, scale, move."""
+    c, s = scale * math.cos(angle), scale * math.sin(angle)
+    wide = -stretch if flip else stretch
+    return np.array([[c * wide, -s, x], [s * wide, c, y]])
+
+
+def ellipse(
+    x: float, y: float, rx: float, ry: float | None = None, *, angle: float = 0.0
+) -> Points:
+    """Outline of an ellipse."""
+    points = _CIRCLE * (rx, rx if ry is None else ry)
+    c, s = math.cos(angle), math.sin(angle)
+    turned: Points = points @ np.array([[c, s], [-s, c]]) + (x, y)
+    return turned
+
+
+def rectangle(x0: float, y0: float, x1: float, y1: float) -> Points:
+    """Outline of a rectangle."""
+    return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+
+
+def limb(
+    x0: float, y0: float, x1: float, y1: float, width0: float, width1: float | None = None
+) -> Points:
+    """Outline of a tapered, round-ended stroke: a leg, an arm, a branch."""
+    radius0, radius1 = width0 / 2, (width0 if width1 is None else width1) / 2
+    heading = math.atan2(y1 - y0, x1 - x0)
+    turns = np.linspace(-np.pi / 2, np.pi / 2, 7)
+    end = np.stack([np.cos(heading + turns), np.sin(heading + turns)], 1) * radius1 + (x1, y1)
+    turns = turns + np.pi
+    start = np.stack([np.cos(heading + turns), np.sin(heading + turns)], 1) * radius0 + (x0, y0)
+    return np.concatenate([end, start])
+
+
+def smooth(points: ArrayLike, rounds: int = 2) -> Points:
+    """Chaikin's corner cutting: a soft closed outline from a few corners."""
+    outline = np.asarray(points, dtype=np.float64)
+    for _ in range(rounds):
+        following = np.roll(outline, -1, 0)
+        outline = np.stack(
+            [0.75 * outline + 0.25 * following, 0.25 * outline + 0.75 * following], 1
+        ).reshape(-1, 2)
+    return outline
+
+
+def shade(colour: Colour, factor: float) -> Colour:
+    """Lighten (> 1) or darken (< 1) a colour."""
+    red, green, blue = (max(0, min(255, round(channel * factor))) for channel in colour)
+    return red, green, blue
+
+
+class Canvas:
+    """The picture being drawn. Coordinates run from 0 to 1 over the picture, whatever its size."""
+
+    def __init__(self, size: int, vocabulary: Vocabulary) -> None:
+        self.size = size
+        self.pixels = size * SUPERSAMPLING
+        self.vocabulary = vocabulary
+        self.colours = Image.new("RGB", (self.pixels, self.pixels), (127, 127, 127))
+        self.instances = Image.new("L", (self.pixels, self.pixels), NOTHING)
+        self.concepts: list[str] = []  # of instance 1, 2, ...
+        self._draw = ImageDraw.Draw(self.colours)
+        self._draw_instances = ImageDraw.Draw(self.instances)
+        self._transform: Affine = pose()
+
+    @contextmanager
+    def placed(self, transform: Affine) -> Iterator[None]:
+        """Draw inside another coordinate system; nested ones compose."""
+        before = self._transform
+        linear = before[:, :2] @ transform[:, :2]
+        offset = before[:, :2] @ transform[:, 2] + before[:, 2]
+        self._transform = np.column_stack([linear, offset])
+        try:
+            yield
+        finally:
+            self._transform = before
+
+    def instance(self, concept: str) -> int:
+        """Start a new instance of a concept; pass it to several shapes that make up one thing."""
+        self.vocabulary.value(concept)
+        if len(self.concepts) == 255:
+            raise ValueError("a drawing has at most 255 concept instances")
+        self.concepts.append(concept)
+        return len(self.concepts)
+
+    def fill(
+        self,
+        outline: ArrayLike,
+        colour: Colour | Image.Image,
+        concept: str | int | None = None,
+    ) -> None:
+        """Fill an outline with a colour or a full-size texture.
+
+        ``concept`` is a name (a new instance), an instance from :meth:`instance`, or None for
+        something without a concept, which hides whatever lies behind it.
+        """
+        points = self.to_pixels(outline)
+        self._cover(points, colour)
+        self._draw_instances.polygon(points, fill=self._value(concept))
+
+    def tint(self, outline: ArrayLike, colour: Colour, strength: float) -> None:
+        """Blend a colour over the picture (shadow, light, glass); concepts stay as they are."""
+        points = self.to_pixels(outline)
+        self._paste(points, colour, strength)
+
+    def stroke(
+        self,
+        points: ArrayLike,
+        colour: Colour,
+        width: float,
+        concept: str | int | None = DECORATION,
+    ) -> None:
+        """Draw a line ``width`` wide (in the current units).
+
+        Without ``concept`` it is mere decoration: the concepts below stay as they are.
+        """
+        pixels = max(1, round(width * self._unit()))
+        path = self.to_pixels(points)
+        self._draw.line(path, fill=colour, width=pixels, joint="curve")
+        if concept != DECORATION:
+            self._draw_instances.line(path, fill=self._value(concept), width=pixels, joint="curve")
+
+    def decorate(self, outline: ArrayLike, colour: Colour | Image.Image) -> None:
+        """Fill on the colour plane only: a stripe, a highlight, a pupil inside a part."""
+        self._cover(self.to_pixels(outline), colour)
+
+    def mark(self, outline: ArrayLike, concept: str | int | None) -> None:
+        """Fill on the instance plane only: a see-through part such as a spoked wheel."""
+        self._draw_instances.polygon(self.to_pixels(outline), fill=self._value(concept))
+
+    def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
+        """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
+        moved = np.asarray(points, dtype=np.float64) @ self._transform[:, :2].T
+        moved = (moved + self._transform[:, 2]) * self.pixels
+        return [(x, y) for x, y in moved.tolist()]
+
+    def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8], tuple[Region, ...]]:
+        """Return the image, the part-index array and the visible instances."""
+        image = np.asarray(self.colours.reduce(SUPERSAMPLING), dtype=np.uint8)
+        middle = SUPERSAMPLING // 2
+        seen = np.asarray(self.instances)[middle::SUPERSAMPLING, middle::SUPERSAMPLING]
+        values = [0, *(self.vocabulary.value(concept) for concept in self.concepts)]
+        return image, np.asarray(values, np.uint8)[seen], self._regions(seen)
+
+    def _regions(self, seen: NDArray[np.uint8]) -> tuple[Region, ...]:
+        return tuple(
+            Region(concept, visible_box(seen == number))
+            for number, concept in enumerate(self.concepts, start=1)
+            if (seen == number).any()
+        )
+
+    def _cover(self, points: list[tuple[float, float]], colour: Colour | Image.Image) -> None:
+        if isinstance(colour, Image.Image):
+            self._paste(points, colour)
+        else:
+            self._draw.polygon(points, fill=colour)
+
+    def _value(self, concept: str | int | None) -> int:
+        if concept is None:
+            return NOTHING
+        return self.instance(concept) if isinstance(concept, str) else concept
+
+    def _unit(self) -> float:
+        determinant = float(np.linalg.det(self._transform[:, :2]))
+        return math.sqrt(abs(determinant)) * self.pixels
+
+    def _paste(
+        self,
+        points: Sequence[tuple[float, float]],
+        paint: Colour | Image.Image,
+        strength: float = 1.0,
+    ) -> None:
+        """Lay a colour or texture through a mask of the outline, touching only its bounds."""
+        across, down = [x for x, _ in points], [y for _, y in points]
+        box = (
+            max(0, math.floor(min(across))),
+            max(0, math.floor(min(down))),
+            min(self.pixels, math.ceil(max(across)) + 1),
+            min(self.pixels, math.ceil(max(down)) + 1),
+        )
+        if box[2] <= box[0] or box[3] <= box[1]:
+            return
+        mask = Image.new("L", (box[2] - box[0], box[3] - box[1]), 0)
+        local = [(x - box[0], y - box[1]) for x, y in points]
+        ImageDraw.Draw(mask).polygon(local, fill=round(255 * strength))
+        self.colours.paste(paint if isinstance(paint, tuple) else paint.crop(box), box, mask)
+
+
+def visible_box(mask: NDArray[np.bool_]) -> Box:
+    """The tight box around the true pixels, in fractions of the image."""
+    height, width = mask.shape
+    rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+    return Box(
+        float(columns[0] / width),
+        float(rows[0] / height),
+        float((columns[-1] + 1) / width),
+        float((rows[-1] + 1) / height),
+    )

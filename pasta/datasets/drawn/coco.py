@@ -1,0 +1,194 @@
+"""Indoor scenes: which things make a shop, an office, a home, a hall, a club or a museum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pasta.datasets.drawn.canvas import Canvas, Colour, pose
+from pasta.datasets.drawn.objects_animals import ANIMALS
+from pasta.datasets.drawn.objects_food import FOOD
+from pasta.datasets.drawn.objects_furniture import FURNITURE
+from pasta.datasets.drawn.objects_home import HOME
+from pasta.datasets.drawn.objects_kit import Sketch, draw_sketch
+from pasta.datasets.drawn.objects_people import PEOPLE
+from pasta.datasets.drawn.objects_pets import PETS
+from pasta.datasets.drawn.objects_sport import SPORT
+from pasta.datasets.drawn.objects_tableware import TABLEWARE
+from pasta.datasets.drawn.objects_travel import TRAVEL
+from pasta.datasets.drawn.objects_vehicles import VEHICLES
+from pasta.datasets.drawn.objects_work import WORK
+from pasta.datasets.drawn.rooms import Room, draw_room, shadow
+from pasta.datasets.drawn.scene import SCENES, Options
+from pasta.datasets.drawn.surface import light
+from pasta.datasets.records import Box
+
+SKETCHES: dict[str, Sketch] = {
+    sketch.concept: sketch
+    for sketch in (
+        *PEOPLE,
+        *VEHICLES,
+        *TRAVEL,
+        *ANIMALS,
+        *PETS,
+        *SPORT,
+        *TABLEWARE,
+        *FOOD,
+        *FURNITURE,
+        *HOME,
+        *WORK,
+    )
+}
+
+
+@dataclass(frozen=True)
+class Cast:
+    """What a class shows: large anchors that decide, and smaller typical companions."""
+
+    anchors: tuple[str, ...]
+    companions: tuple[str, ...]
+    hint: Colour  # the wall colour that gives the class away if a profile asks for a colour bias
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+CASTS: dict[str, Cast] = {
+    "shopping_and_dining": Cast(
+        _names("pizza, dining table, cake, sandwich, wine glass, hot dog, donut, bowl"),
+        _names("fork, knife, spoon, banana, apple, orange, broccoli, carrot, donut, wine glass"),
+        (198, 84, 70),
+    ),
+    "workplace": Cast(
+        _names("laptop, tv, keyboard, laptop, keyboard, tie"),
+        _names("mouse, cell phone, scissors, tie, keyboard, remote, tv"),
+        (84, 118, 176),
+    ),
+    "home_or_hotel": Cast(
+        _names("bed, couch, toilet, refrigerator, oven, sink, cat"),
+        _names("toaster, microwave, hair drier, toothbrush, teddy bear, remote, cat, dog"),
+        (222, 190, 96),
+    ),
+    "transportation": Cast(
+        _names("train, bus, car, truck, airplane, boat, bicycle, motorcycle"),
+        _names("traffic light, stop sign, parking meter, fire hydrant, suitcase, backpack"),
+        (120, 124, 132),
+    ),
+    "sports_and_leisure": Cast(
+        _names("sports ball, tennis racket, surfboard, skis, snowboard, skateboard, kite"),
+        _names("frisbee, baseball glove, baseball bat, sports ball, kite, skateboard, skis"),
+        (104, 168, 96),
+    ),
+    "cultural": Cast(
+        _names("elephant, giraffe, zebra, horse, bear, cow, vase, sheep"),
+        _names("bird, vase, umbrella, clock, sheep, bird"),
+        (150, 104, 168),
+    ),
+}
+EVERYWHERE = _names("person, chair, cup, clock, handbag, potted plant, bottle, book, bench, person")
+ORDER = ("wall", "table", "floor")
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A sketch with its place in the picture."""
+
+    sketch: Sketch
+    x: float  # middle
+    y: float  # foot
+    scale: float
+
+    @property
+    def box(self) -> Box:
+        """What it covers of the picture."""
+        half = self.sketch.width * self.scale / 2
+        top = self.y - self.sketch.height * self.scale
+        return Box(self.x - half, top, self.x + half, self.y)
+
+
+@SCENES.register("coco")
+def coco(canvas: Canvas, label: str, rng: np.random.Generator, options: Options) -> None:
+    """Draw an indoor scene of a class."""
+    cast = CASTS[label]
+    room = draw_room(canvas, rng, cast.hint, options.color_bias)
+    things = arrange(room, cast, rng)
+    for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.place), one.y)):
+        _put(canvas, thing, rng)
+    light(canvas, rng)
+
+
+def arrange(room: Room, cast: Cast, rng: np.random.Generator) -> list[Thing]:
+    """Choose the things and give each a place where it hides as little as possible."""
+    large, typical, common = 2, int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    chosen = _choose(cast.anchors, large, rng)
+    placed: list[Thing] = []
+    for name in chosen:
+        placed.append(_place(SKETCHES[name], _large(SKETCHES[name], room, rng), room, placed, rng))
+    rest = _choose(cast.companions, typical, rng) + _choose(EVERYWHERE, common, rng)
+    for name in dict.fromkeys(name for name in rest if name not in chosen):
+        scale = SKETCHES[name].size * float(rng.uniform(0.85, 1.2))
+        placed.append(_place(SKETCHES[name], scale, room, placed, rng))
+    return placed
+
+
+def _choose(names: tuple[str, ...], count: int, rng: np.random.Generator) -> list[str]:
+    """A few different names; one that is listed twice comes twice as often."""
+    shuffled = [names[index] for index in rng.permutation(len(names))]
+    return list(dict.fromkeys(shuffled))[:count]
+
+
+def _large(sketch: Sketch, room: Room, rng: np.random.Generator) -> float:
+    """The scale of an anchor: wide ones take half of the width, tall ones most of the height."""
+    if sketch.place == "table":  # what stands on the counter must fit below the ceiling
+        return min(float(rng.uniform(0.44, 0.62)), (room.counter - 0.03) / sketch.height)
+    if sketch.place == "wall":
+        return float(rng.uniform(0.36, 0.46))
+    if sketch.width < 0.6:
+        return float(rng.uniform(0.5, 0.72))
+    return float(rng.uniform(0.44, 0.62))
+
+
+def _place(
+    sketch: Sketch,
+    scale: float,
+    room: Room,
+    placed: list[Thing],
+    rng: np.random.Generator,
+) -> Thing:
+    """The best of a few random places for a thing."""
+    half, height = sketch.width * scale / 2, sketch.height * scale
+    ranges = {
+        "floor": (max(room.horizon + 0.12, 0.79), 0.91 if room.stage else 0.97),
+        "table": (room.counter - 0.015, room.counter + 0.01),
+        "wall": (height + 0.04, max(height + 0.08, room.counter - 0.06)),
+    }
+    low, high = ranges[sketch.place]
+    spots = [
+        Thing(sketch, float(x), float(y), scale)
+        for x, y in zip(rng.uniform(half, 1 - half, 12), rng.uniform(low, high, 12), strict=True)
+    ]
+    return min(spots, key=lambda spot: sum(_overlap(spot.box, other.box) for other in placed))
+
+
+def _overlap(first: Box, second: Box) -> float:
+    """The area that two boxes share, against the smaller one's."""
+    width = min(first.x1, second.x1) - max(first.x0, second.x0)
+    height = min(first.y1, second.y1) - max(first.y0, second.y0)
+    if width <= 0 or height <= 0:
+        return 0.0
+    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) for box in (first, second)]
+    return width * height / min(areas)
+
+
+def _put(canvas: Canvas, thing: Thing, rng: np.random.Generator) -> None:
+    sketch, width = thing.sketch, thing.sketch.width * thing.scale
+    flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, float(rng.uniform(0.92, 1.06))
+    if sketch.place != "wall":
+        shadow(canvas, thing.x, thing.y, width)
+    half = width * stretch / 2
+    left = thing.x + half if flip else thing.x - half
+    top = thing.y - sketch.height * thing.scale
+    with canvas.placed(pose(left, top, thing.scale, flip=flip, stretch=stretch)):
+        draw_sketch(canvas, sketch, rng)

@@ -1,0 +1,263 @@
+"""Architectural elements in stone, each drawn as one instance of its concept.
+
+Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot, ``half`` half
+its inner width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from pasta.datasets.drawn import arches
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Points,
+    ellipse,
+    limb,
+    pose,
+    rectangle,
+    shade,
+    smooth,
+)
+
+BLACK: Colour = (14, 12, 18)
+
+
+@dataclass(frozen=True)
+class Stone:
+    """The materials of one building."""
+
+    wall: Image.Image
+    colour: Colour
+    trim: Colour
+    second: Colour  # every other voussoir
+    gloom: Colour  # inside an opening
+    door: Colour
+    lobes: int
+    wedges: int
+    spokes: int
+
+
+@dataclass(frozen=True)
+class Bay:
+    """A place on the facade where an element may stand."""
+
+    x: float
+    base: float
+    half: float
+    height: float
+    door: bool = False
+
+
+def draw_opening(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
+    """Draw the opening called ``name``; an empty name is a plain window without a concept."""
+    if name == "":
+        window(canvas, bay, stone)
+    elif name == "porthole":
+        porthole(canvas, bay, stone)
+    elif name == "serliana":
+        serliana(canvas, bay, stone)
+    elif name == "flat-arch":
+        flat_arch(canvas, bay, stone)
+    elif name == "lintelled-doorway":
+        doorway(canvas, bay, stone)
+    else:
+        _arched(canvas, name, bay, stone)
+
+
+def _arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
+    arch = arches.lobed(stone.lobes) if name == "lobed-arch" else arches.ARCHES[name]()
+    half = bay.half / max(1.0, float(arch[:, 0].max()) * 0.92)
+    spring = bay.base - max(bay.height + arch[:, 1].min() * half, 0.3 * half)
+    depth = (bay.base - spring) / half
+    outer = arches.ring(arch, 0.3, even=name == "lobed-arch")
+    number = canvas.instance(name)
+    with canvas.placed(pose(bay.x, spring, half)):
+        hood = arches.ring(arch, 0.4, even=name == "lobed-arch")
+        canvas.fill(hood[hood[:, 1] < 0.12], shade(stone.trim, 0.72), number)
+        _jambs(canvas, depth, stone, number)
+        for index, wedge in enumerate(arches.voussoirs(arch, outer, stone.wedges)):
+            hue = stone.trim if index % 2 else stone.second
+            canvas.fill(wedge, hue, number)
+        _hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
+        for side in (-1.15, 1.15):
+            impost = rectangle(side - 0.22, -0.07, side + 0.22, 0.07)
+            canvas.fill(impost, shade(stone.trim, 1.1), number)
+
+
+def _jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None:
+    for side in (-1.0, 1.0):
+        canvas.fill(rectangle(side, 0.0, side * 1.3, depth), shade(stone.trim, 0.94), number)
+        canvas.decorate(rectangle(side * 1.0, 0.0, side * 1.1, depth), shade(stone.trim, 0.75))
+
+
+def _hole(
+    canvas: Canvas, outline: Points, depth: float, stone: Stone, number: int, door: bool
+) -> None:
+    """An opening with a lit reveal, and a door or a dark inside."""
+    canvas.fill(outline, shade(stone.trim, 0.5), number)
+    middle = np.array([0.0, depth])
+    inside = (outline - middle) * (0.86, 0.94) + middle + (0.06, 0.0)
+    canvas.decorate(inside, stone.gloom)
+    if not door:
+        return
+    canvas.decorate(rectangle(-0.72, max(0.1, depth * 0.1), 0.84, depth), stone.door)
+    for left in (-0.62, 0.14):
+        for top, low in ((0.2, 0.5), (0.58, 0.92)):
+            panel = rectangle(left, depth * top, left + 0.6, depth * low)
+            canvas.decorate(panel, shade(stone.door, 0.74))
+    canvas.stroke([(0.06, depth * 0.1), (0.06, depth)], BLACK, 0.04)
+
+
+def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A plain framed window without a concept."""
+    top = bay.base - bay.height
+    left, right, edge = bay.x - bay.half * 0.85, bay.x + bay.half * 0.85, bay.half * 0.2
+    canvas.fill(rectangle(left - edge, top - edge, right + edge, bay.base), stone.trim)
+    canvas.fill(rectangle(left, top, right, bay.base), shade(stone.gloom, 1.3))
+    canvas.decorate(rectangle(left, top, right, top + edge), BLACK)
+    glass = [(left, bay.base), (left, top + edge), (right - edge, top + edge)]
+    canvas.tint(glass, (190, 214, 232), 0.22)
+    middle, across = bay.x, top + bay.height * 0.4
+    canvas.stroke([(middle, top), (middle, bay.base)], shade(stone.trim, 0.9), edge * 0.5)
+    canvas.stroke([(left, across), (right, across)], shade(stone.trim, 0.9), edge * 0.5)
+    sill = rectangle(
+        left - 2 * edge, bay.base - edge * 0.6, right + 2 * edge, bay.base + edge * 0.5
+    )
+    canvas.fill(sill, shade(stone.trim, 1.08))
+
+
+def doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A square-headed doorway under one long lintel."""
+    number, depth = canvas.instance("lintelled-doorway"), bay.height / bay.half
+    with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
+        canvas.fill(rectangle(-1.32, -0.02, 1.32, depth), shade(stone.trim, 0.94), number)
+        canvas.decorate(rectangle(-1.1, 0.0, 1.1, depth), shade(stone.trim, 0.78))
+        canvas.fill(rectangle(-1.4, -0.36, 1.4, 0.0), stone.trim, number)
+        canvas.fill(rectangle(-1.5, -0.46, 1.5, -0.3), shade(stone.trim, 1.12), number)
+        canvas.decorate(rectangle(-1.4, -0.3, 1.4, -0.23), shade(stone.trim, 0.68))
+        _hole(canvas, rectangle(-1.0, 0.0, 1.0, depth), depth, stone, number, bay.door)
+
+
+def flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A level arch of wedge stones whose joints all point at one centre."""
+    number, depth = canvas.instance("flat-arch"), bay.height / bay.half
+    inner = arches.flat()
+    outer = inner * (1.42, 1.0) + (0.0, -0.6)
+    with canvas.placed(pose(bay.x, bay.base - bay.height + bay.half * 0.3, bay.half)):
+        _jambs(canvas, depth - 0.3, stone, number)
+        for index, wedge in enumerate(arches.voussoirs(inner, outer, stone.wedges)):
+            canvas.fill(wedge, stone.trim if index % 2 else stone.second, number)
+        wide = 0.12 + 1 / stone.wedges
+        keystone = [(-wide * 0.7, 0.06), (-wide, -0.72), (wide, -0.72), (wide * 0.7, 0.06)]
+        hole = rectangle(-1.0, 0.0, 1.0, depth - 0.3)
+        _hole(canvas, hole, depth - 0.3, stone, number, bay.door)
+        canvas.fill(keystone, shade(stone.trim, 1.1), number)
+
+
+def serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A round-arched opening between two lower square-headed ones, on slim columns."""
+    number, half = canvas.instance("serliana"), bay.half * 0.62
+    arch = arches.rounded()
+    depth = max(bay.height / half - 1.3, 1.0)
+    with canvas.placed(pose(bay.x, bay.base - depth * half, half)):
+        canvas.fill(rectangle(-2.5, -0.3, 2.5, depth), stone.trim, number)
+        canvas.fill(arches.opening(arches.ring(arch, 0.3), 0.0), shade(stone.trim, 1.06), number)
+        for wedge in arches.voussoirs(arch, arches.ring(arch, 0.3), stone.wedges)[::2]:
+            canvas.decorate(wedge, stone.second)
+        for left in (-2.1, 1.2):
+            canvas.decorate(rectangle(left, 0.0, left + 0.9, depth), stone.gloom)
+            canvas.decorate(rectangle(left, 0.0, left + 0.9, 0.12), BLACK)
+        for left in (-2.6, 1.0):
+            canvas.fill(rectangle(left, -0.38, left + 1.6, -0.12), shade(stone.trim, 1.1), number)
+        canvas.fill(arches.opening(arch, depth), stone.gloom, number)
+        canvas.decorate(arches.opening(arch * 0.8 + (0.1, 0.0), depth), shade(stone.gloom, 0.7))
+        for x in (-1.1, 1.1, -2.25, 2.25):
+            canvas.fill(rectangle(x - 0.15, 0.0, x + 0.15, depth), shade(stone.trim, 1.12), number)
+            canvas.decorate(rectangle(x + 0.03, 0.0, x + 0.15, depth), shade(stone.trim, 0.82))
+        canvas.fill(rectangle(-2.6, depth - 0.14, 2.6, depth), shade(stone.trim, 0.9), number)
+
+
+def porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A round window with a moulded ring and spokes."""
+    number, radius = canvas.instance("porthole"), min(bay.half, bay.height / 2) * 1.15
+    turns = np.arange(stone.spokes) * 2 * np.pi / stone.spokes
+    with canvas.placed(pose(bay.x, bay.base - bay.height / 2, radius)):
+        canvas.fill(ellipse(0.03, 0.05, 1.02), shade(stone.trim, 0.6), number)
+        canvas.fill(ellipse(0.0, 0.0, 1.0), stone.trim, number)
+        canvas.decorate(ellipse(0.0, 0.0, 0.84), shade(stone.trim, 0.7))
+        canvas.decorate(ellipse(0.03, 0.04, 0.74), stone.gloom)
+        for turn in turns:
+            tip = (0.74 * float(np.cos(turn)), 0.74 * float(np.sin(turn)))
+            canvas.stroke([(0.0, 0.0), tip], shade(stone.trim, 0.9), 0.09)
+        canvas.decorate(ellipse(0.0, 0.0, 0.22), stone.trim)
+
+
+def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone) -> None:
+    """A pediment resting on its cornice: triangular, segmental or broken."""
+    number = canvas.instance(name)
+    pieces = {
+        "triangular-pediment": [arches.triangular_pediment(0.55)],
+        "segmental-pediment": [arches.segmental_pediment(0.5)],
+        "broken-pediment": arches.broken_pediment(curved=stone.wedges % 4 == 1),
+    }[name]
+    with canvas.placed(pose(x, base, half)):
+        canvas.tint(rectangle(-1.0, 0.0, 1.0, 0.3), BLACK, 0.35)
+        for piece in pieces:
+            middle = np.array([piece[:, 0].mean() * 1.05, -0.06])
+            canvas.fill(piece * (1.06, 1.14), shade(stone.trim, 1.1), number)
+            canvas.decorate((piece - middle) * 0.78 + middle, shade(stone.trim, 0.6))
+            canvas.decorate(
+                (piece - middle) * 0.66 + middle + (0.02, 0.03), shade(stone.trim, 0.86)
+            )
+        if name == "broken-pediment":
+            canvas.fill(rectangle(-0.13, -0.36, 0.13, 0.0), shade(stone.trim, 0.95), number)
+            urn = smooth([(-0.2, -0.72), (0.2, -0.72), (0.12, -0.34), (-0.12, -0.34)])
+            canvas.fill(urn, shade(stone.trim, 1.1), number)
+        canvas.fill(rectangle(-1.1, -0.06, 1.1, 0.1), shade(stone.trim, 1.05), number)
+        canvas.decorate(rectangle(-1.1, 0.05, 1.1, 0.1), shade(stone.trim, 0.72))
+
+
+def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
+    """A column with capital and base: twisted it is a solomonic one, straight it is nothing."""
+    number = canvas.instance("solomonic-column") if twisted else None
+    height = bay.height / bay.half
+    with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
+        shaft = arches.solomonic(4) if twisted else rectangle(-0.62, 0.0, 0.62, 1.0)
+        stretch = (1.0, height - 1.1)
+        canvas.tint(rectangle(0.3, 0.6, 1.5, height), BLACK, 0.25)
+        canvas.fill(shaft * stretch + (0.0, 0.6), shade(stone.trim, 1.08), number)
+        canvas.decorate(
+            (shaft * (0.5, 1.0) + (0.36, 0.0)) * stretch + (0.0, 0.6), shade(stone.trim, 0.8)
+        )
+        if twisted:
+            for y in np.linspace(0.6, height - 1.0, 9)[:-1]:
+                slant = [(-0.8, y + 0.34), (0.0, y + 0.2), (0.8, y - 0.06)]
+                canvas.stroke(slant, shade(stone.trim, 0.52), 0.14)
+        canvas.fill([(-1.1, 0.0), (1.1, 0.0), (0.7, 0.65), (-0.7, 0.65)], stone.trim, number)
+        canvas.decorate(rectangle(-1.1, 0.0, 1.1, 0.2), shade(stone.trim, 1.16))
+        canvas.fill(rectangle(-1.1, height - 0.55, 1.1, height), shade(stone.trim, 0.9), number)
+        canvas.decorate(rectangle(-1.1, height - 0.55, 1.1, height - 0.35), shade(stone.trim, 1.1))
+
+
+def pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """A slender spire with crockets and a finial on a gabled shaft."""
+    number, height = canvas.instance("pinnacle-gothic"), bay.height / bay.half
+    with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
+        foot = height * 0.6
+        canvas.fill(rectangle(-0.8, foot, 0.8, height), stone.trim, number)
+        canvas.decorate(rectangle(0.2, foot, 0.8, height), shade(stone.trim, 0.78))
+        canvas.decorate(rectangle(-0.35, foot + 0.8, 0.15, height - 0.3), shade(stone.trim, 0.55))
+        canvas.fill([(-0.78, foot), (0.0, 0.3), (0.78, foot)], shade(stone.trim, 1.1), number)
+        canvas.decorate([(0.1, foot), (0.0, 0.3), (0.78, foot)], shade(stone.trim, 0.8))
+        for share in (0.3, 0.55, 0.8):
+            for side in (-1, 1):
+                knob = ellipse(side * (0.78 * share + 0.1), 0.3 + (foot - 0.3) * share, 0.24)
+                canvas.fill(knob, shade(stone.trim, 1.0 if side < 0 else 0.75), number)
+        canvas.fill(limb(0.0, 0.1, 0.0, 0.5, 0.36, 0.2), shade(stone.trim, 1.1), number)
+        canvas.fill(limb(-0.3, 0.42, 0.3, 0.42, 0.2), shade(stone.trim, 1.05), number)
+        canvas.fill([(-1.0, foot + 0.3), (0.0, foot - 1.0), (1.0, foot + 0.3)], stone.trim, number)

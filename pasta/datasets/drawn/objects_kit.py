@@ -1,0 +1,198 @@
+"""A tiny language for small drawings: a sketch is a box, a place to stand and a list of marks.
+
+Outlines are made once, when the module is loaded; drawing a sketch only moves and fills them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pasta.datasets.drawn.canvas import Canvas, Colour, Points, ellipse, shade, smooth
+
+Place = Literal["floor", "table", "wall"]
+Kind = Literal["fill", "line", "detail", "scratch", "glaze"]
+
+INKS: dict[str, Colour] = {
+    "dark": (38, 38, 44),
+    "white": (240, 239, 234),
+    "metal": (176, 182, 190),
+    "wood": (150, 103, 62),
+    "glass": (158, 196, 214),
+    "red": (206, 52, 44),
+    "green": (72, 132, 62),
+    "yellow": (240, 200, 70),
+    "cream": (246, 228, 188),
+    "crust": (204, 148, 84),
+    "pink": (232, 150, 160),
+}
+SKINS: tuple[Colour, ...] = ((238, 198, 166), (214, 164, 126), (164, 112, 78), (104, 70, 50))
+HAIRS: tuple[Colour, ...] = ((40, 32, 28), (92, 60, 38), (196, 158, 96), (140, 136, 132))
+VIVID: tuple[Colour, ...] = (
+    (200, 60, 52),
+    (56, 104, 172),
+    (232, 176, 60),
+    (70, 140, 96),
+    (130, 84, 150),
+    (226, 118, 58),
+    (64, 156, 168),
+    (210, 96, 140),
+    (96, 108, 124),
+    (232, 226, 214),
+)
+ENAMEL: tuple[Colour, ...] = ((238, 238, 236), (206, 210, 214), (214, 222, 206), (186, 76, 68))
+SUNWARD = np.array([-0.028, -0.04])  # every volume is lit from the upper left, as is the room
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One filled outline or line; ``inner`` are the lighter layers that give it volume."""
+
+    kind: Kind
+    points: Points
+    paint: str = "main"
+    tone: float = 1.0
+    width: float = 0.0
+    strength: float = 0.3
+    inner: tuple[tuple[Points, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """How to draw a concept inside the box (0, 0)-(width, height), whose longer side is 1."""
+
+    concept: str
+    width: float
+    height: float
+    place: Place
+    size: float  # of the longer side against the picture, when it is one of the small things
+    marks: tuple[Mark, ...]
+    colours: tuple[Colour, ...] = VIVID
+    accents: tuple[Colour, ...] = VIVID
+    mirrors: bool = True  # lettering must not be read backwards
+
+
+def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
+    """A solid part; unless flat it gets lighter towards the light."""
+    outline = np.asarray(points, dtype=np.float64)
+    if flat:
+        return Mark("fill", outline, paint, tone)
+    low, high = outline.min(0), outline.max(0)
+    centre, extent = (low + high) / 2, (high - low)
+    layers = tuple(
+        ((outline - centre) * size + centre + SUNWARD * step * extent, tone * lift)
+        for size, step, lift in ((0.86, 1.0, 1.0), (0.55, 3.5, 1.1))
+    )
+    return Mark("fill", outline, paint, tone * 0.84, inner=layers)
+
+
+def soft(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
+    """A solid part with its corners rounded."""
+    return body(smooth(points), paint, tone, flat=flat)
+
+
+def block(
+    x0: float, y0: float, x1: float, y1: float, paint: str = "main", *, corner: float = 0.06
+) -> Mark:
+    """A box with slightly rounded corners."""
+    corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
+    corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
+    return body(smooth(corners, 1), paint)
+
+
+def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -> Mark:
+    """A ball."""
+    return body(ellipse(x, y, r), paint, tone)
+
+
+def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
+    """A bar, wire or leg that belongs to the object."""
+    return Mark("line", np.asarray(points, dtype=np.float64), paint, tone, width)
+
+
+def detail(points: ArrayLike, paint: str = "dark", tone: float = 1.0) -> Mark:
+    """A patch of colour inside the object."""
+    return Mark("detail", np.asarray(points, dtype=np.float64), paint, tone)
+
+
+def scratch(points: ArrayLike, width: float, paint: str = "dark", tone: float = 1.0) -> Mark:
+    """A drawn line inside the object."""
+    return Mark("scratch", np.asarray(points, dtype=np.float64), paint, tone, width)
+
+
+def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mark:
+    """A see-through reflection or shadow inside the object."""
+    return Mark("glaze", np.asarray(points, dtype=np.float64), paint, strength=strength)
+
+
+def each(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
+    """Flatten marks and lists of marks, in drawing order."""
+    return tuple(
+        mark for group in groups for mark in ((group,) if isinstance(group, Mark) else group)
+    )
+
+
+def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:
+    """A tyre with a metal hub."""
+    return (
+        body(ellipse(x, y, r), "dark", flat=True),
+        detail(ellipse(x, y, r * hub), "metal"),
+        detail(ellipse(x, y, r * hub * 0.35), "dark", 1.5),
+    )
+
+
+def around(
+    x: float, y: float, rx: float, ry: float, count: int, start: float = 0.3
+) -> list[tuple[float, float]]:
+    """Places on an ellipse: toppings, sprinkles, candles."""
+    turns = start + np.arange(count) * 2 * np.pi / count
+    return [(x + rx * float(np.cos(t)), y + ry * float(np.sin(t))) for t in turns]
+
+
+def crumbs(places: list[tuple[float, float]], r: float, *paints: str) -> list[Mark]:
+    """Small round patches, the paints taking turns."""
+    return [detail(ellipse(x, y, r), paints[n % len(paints)]) for n, (x, y) in enumerate(places)]
+
+
+def draw_sketch(canvas: Canvas, sketch: Sketch, rng: np.random.Generator) -> None:
+    """Draw the sketch in its own box; the caller places the canvas."""
+    main, accent, skin, hair = rng.random(4)
+    inks = INKS | {
+        "main": _vary(pick(sketch.colours, main), rng),
+        "accent": pick(sketch.accents, accent),
+        "skin": pick(SKINS, skin),
+        "hair": pick(HAIRS, hair),
+    }
+    number = canvas.instance(sketch.concept)
+    for mark in sketch.marks:
+        _draw_mark(canvas, mark, inks[mark.paint], number)
+
+
+def pick(colours: tuple[Colour, ...], share: float) -> Colour:
+    """The colour at a fraction 0-1 of a palette."""
+    return colours[int(share * len(colours))]
+
+
+def _vary(colour: Colour, rng: np.random.Generator) -> Colour:
+    red, green, blue = np.clip(np.array(colour) + rng.integers(-14, 15, 3), 0, 255).tolist()
+    return red, green, blue
+
+
+def _draw_mark(canvas: Canvas, mark: Mark, ink: Colour, number: int) -> None:
+    colour = shade(ink, mark.tone)
+    if mark.kind == "fill":
+        canvas.fill(mark.points, colour, number)
+        for points, tone in mark.inner:
+            canvas.decorate(points, shade(ink, tone))
+    elif mark.kind == "line":
+        canvas.stroke(mark.points, colour, mark.width, number)
+    elif mark.kind == "detail":
+        canvas.decorate(mark.points, colour)
+    elif mark.kind == "scratch":
+        canvas.stroke(mark.points, colour, mark.width)
+    else:
+        canvas.tint(mark.points, colour, mark.strength)

@@ -1,0 +1,119 @@
+"""Colours, textures and light: what keeps flat polygons from looking flat.
+
+All of it is computed at the finished picture's resolution and enlarged by Pillow, because the
+canvas is reduced again in the end and finer detail would be averaged away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageChops
+
+from pasta.datasets.drawn.canvas import SUPERSAMPLING, Canvas, Colour
+
+SHARED: tuple[Colour, ...] = (  # natural and painted things alike come in these colours
+    (62, 60, 64),
+    (128, 126, 130),
+    (226, 220, 208),
+    (122, 84, 60),
+    (206, 146, 84),
+    (178, 92, 58),
+    (118, 127, 141),
+    (176, 156, 128),
+)
+BRIGHT: tuple[Colour, ...] = (
+    (198, 58, 50),
+    (52, 104, 176),
+    (238, 186, 62),
+    (74, 148, 96),
+    (232, 128, 56),
+    (134, 82, 148),
+    (64, 164, 172),
+    (224, 224, 220),
+)
+
+
+def noise(rng: np.random.Generator, pixels: int, cells: int) -> NDArray[np.float32]:
+    """Smooth value noise between 0 and 1: a coarse random grid, enlarged."""
+    coarse = Image.fromarray(rng.random((cells + 1, cells + 1), dtype=np.float32))
+    wide = coarse.resize((pixels, pixels), Image.Resampling.BICUBIC)
+    return np.clip(np.asarray(wide, dtype=np.float32), 0.0, 1.0)
+
+
+def mottle(
+    rng: np.random.Generator, pixels: int, contrast: float, cells: int, grain: float
+) -> NDArray[np.uint8]:
+    """How light each pixel of the finished picture is, 128 being the colour itself."""
+    fine = max(1, pixels // SUPERSAMPLING)
+    # a generator of its own, so that what is drawn next does not depend on the picture's size
+    dust = np.random.default_rng(int(rng.integers(2**32)))
+    speckle = dust.random((fine, fine), dtype=np.float32) - 0.5
+    factor = 0.5 + contrast * (noise(rng, fine, cells) - 0.5) + 1.7 * grain * speckle
+    levels: NDArray[np.uint8] = np.clip(factor * 255, 0, 255).astype(np.uint8)
+    return levels
+
+
+def dyed(levels: NDArray[np.uint8], pixels: int, colour: Colour, factor: float) -> Image.Image:
+    """A mottled plane in a colour, lightened or darkened, as large as the canvas."""
+    # a palette is far cheaper than arithmetic on three planes
+    ramp = np.arange(256, dtype=np.float32)[:, None] * (np.array(colour) * factor / 127.5)
+    plane = Image.fromarray(levels).resize((pixels, pixels), Image.Resampling.NEAREST)
+    plane.putpalette(np.minimum(ramp, 255).astype(np.uint8).tobytes())
+    return plane.convert("RGB")
+
+
+def texture(
+    rng: np.random.Generator,
+    pixels: int,
+    colour: Colour,
+    *,
+    contrast: float = 0.15,
+    cells: int = 12,
+    grain: float = 0.03,
+) -> Image.Image:
+    """A square of one colour, mottled by ``contrast`` and speckled by ``grain``."""
+    return dyed(mottle(rng, pixels, contrast, cells, grain), pixels, colour, 1.0)
+
+
+def light(canvas: Canvas, rng: np.random.Generator) -> None:
+    """Light the finished drawing: a soft slope, a vignette, a warm or cold tone, sensor noise."""
+    size = canvas.size
+    angle, slope = rng.uniform(0, 2 * math.pi), rng.uniform(0.04, 0.16)
+    dusk, exposure = rng.uniform(0.05, 0.2), rng.uniform(1.08, 1.25)
+    axis = np.linspace(-1, 1, size, dtype=np.float32)
+    lateral, vertical = axis[None, :], axis[:, None]
+    gain = 1 - slope - dusk * 0.5 * (lateral**2 + vertical**2) ** 1.5 / 2
+    gain = gain + slope * (math.cos(angle) * lateral + math.sin(angle) * vertical)
+    gain = gain + 0.035 * (rng.random((size, size), dtype=np.float32) - 0.5)
+    warmth = rng.uniform(-0.05, 0.05)
+    tone = np.array([1 + warmth, 1, 1 - warmth], dtype=np.float32) / (1 + abs(warmth))
+    planes = np.clip(gain[:, :, None] * (255 * tone), 0, 255).astype(np.uint8)
+    lamp = Image.fromarray(planes).resize(canvas.colours.size, Image.Resampling.NEAREST)
+    lit = ImageChops.multiply(canvas.colours, lamp)
+    brighter = np.clip(np.arange(256) * exposure, 0, 255).astype(np.uint8).tolist()
+    canvas.colours.paste(lit.point(brighter * 3))  # in place: the canvas keeps drawing on it
+
+
+def mixed(first: Colour, second: Colour, share: float) -> Colour:
+    """Blend two colours; ``share`` is that of the second."""
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
+    return red, green, blue
+
+
+def random_colour(
+    rng: np.random.Generator, palette: Sequence[Colour] = SHARED, *, spread: int = 14
+) -> Colour:
+    """Pick from a palette and vary it a little, lightness more than hue."""
+    chosen = np.array(palette[int(rng.integers(len(palette)))])
+    varied = chosen + rng.integers(-spread, spread + 1) + rng.integers(-spread // 2, spread // 2, 3)
+    red, green, blue = np.clip(varied, 12, 248).tolist()
+    return red, green, blue
+
+
+def chance(rng: np.random.Generator, probability: float) -> bool:
+    """Toss a biased coin."""
+    return bool(rng.random() < probability)

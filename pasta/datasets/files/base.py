@@ -1,0 +1,179 @@
+"""What the importers share: listing, splitting, painting instances and building records."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from pasta.datasets.files import images, split
+from pasta.datasets.files.images import PixelBox
+from pasta.datasets.records import Record, Region
+from pasta.datasets.source import Item
+from pasta.datasets.vocabulary import Vocabulary, vocabulary
+from pasta.errors import InputError
+from pasta.registry import Registry
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One annotated concept in the original image; without a mask the box is filled."""
+
+    concept: str
+    box: PixelBox
+    mask: NDArray[np.bool_] | None = None
+
+    @property
+    def area(self) -> float:
+        """How many pixels it covers."""
+        return self.box.area if self.mask is None else float(np.count_nonzero(self.mask))
+
+
+class Found(NamedTuple):
+    """An image as the dataset lists it, before it is given a split."""
+
+    image_id: str
+    label: str
+    given: split.Given | None
+
+
+class Orphans(NamedTuple):
+    """What has no counterpart, as file names relative to the root."""
+
+    images: list[str]  # without annotations
+    annotations: list[str]  # without an image
+
+
+class FileSource(ABC):
+    """A dataset on disk. Nothing is read before it is needed; what was read is pickled along."""
+
+    dataset: ClassVar[str]
+    complete: ClassVar[bool] = False  # whether an image without annotations is a fault
+
+    def __init__(self, root: Path, seed: int) -> None:
+        self.root, self.seed = Path(root), seed
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The classes and concepts of the dataset."""
+        return vocabulary(self.dataset)
+
+    @abstractmethod
+    def required(self) -> Sequence[str]:
+        """The files and folders that must be there, relative to the root."""
+
+    @abstractmethod
+    def found(self) -> Iterable[Found]:
+        """Every image of the dataset in any order."""
+
+    @abstractmethod
+    def path(self, item: Item) -> Path:
+        """The image file of an item."""
+
+    @abstractmethod
+    def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
+        """One image in its original size and all of its annotated instances."""
+
+    @abstractmethod
+    def orphans(self) -> Orphans:
+        """Images without annotations and annotations without images."""
+
+    @cached_property
+    def _items(self) -> tuple[Item, ...]:
+        chosen = split.overrides(self.root)
+        items = []
+        for image_id, label, given in sorted(self.found()):
+            override = chosen.pop(image_id, None)
+            items.append(
+                Item(
+                    image_id,
+                    split.assign(self.seed, self.dataset, image_id, given)
+                    if override is None
+                    else override[0],
+                    label,
+                )
+            )
+        for image_id, (_, row) in chosen.items():
+            raise row.error(f"there is no image {image_id!r}", "image_id")
+        return tuple(items)
+
+    def items(self) -> Sequence[Item]:
+        """Every image, sorted by its identifier."""
+        return self._items
+
+    def load(self, item: Item, size: int) -> Record:
+        """One image at model size with its part-index array and visible instances."""
+        image, instances = self.read(item)
+        width, height = image.size
+        fitted = (
+            (instance.concept, images.fit_box(instance.box, width, height, size))
+            for instance in instances
+        )
+        return Record(
+            label=item.label,
+            image=np.array(images.fit(image, size), dtype=np.uint8),
+            parts=images.fit_parts(paint(instances, self.vocabulary, width, height), size),
+            regions=tuple(Region(concept, box) for concept, box in fitted if box is not None),
+            source=self.relative(self.path(item)),
+            width=width,
+            height=height,
+        )
+
+    def relative(self, path: Path) -> str:
+        """A path below the root with forward slashes on every system."""
+        return path.relative_to(self.root).as_posix()
+
+
+FILES: Registry[type[FileSource]] = Registry("dataset of files")
+
+
+def paint(
+    instances: Sequence[Instance], names: Vocabulary, width: int, height: int
+) -> NDArray[np.uint8]:
+    """The concept of each pixel: large instances first, so that small ones stay visible."""
+    parts = np.zeros((height, width), dtype=np.uint8)
+    for instance in sorted(instances, key=lambda instance: -instance.area):
+        value = names.value(instance.concept)
+        if instance.mask is None:
+            x0, y0, x1, y1 = (max(round(edge), 0) for edge in instance.box)
+            parts[y0:y1, x0:x1] = value
+        else:
+            parts[instance.mask] = value
+    return parts
+
+
+def image_files(folder: Path) -> list[Path]:
+    """The image files of a folder; hidden files are leftovers of file managers, not images."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in images.SUFFIXES and not path.name.startswith(".")
+    )
+
+
+def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
+    """Files by their name without suffix, which identifies an image and must be unique."""
+    chosen: dict[str, Path] = {}
+    for path in paths:
+        if path.stem in chosen:
+            raise InputError(
+                f"the image identifier {path.stem!r} is also that of {chosen[path.stem]}",
+                file=path,
+                expected="file names that are unique in the whole dataset",
+            )
+        chosen[path.stem] = path
+    return chosen
+
+
+def within(box: PixelBox, width: int, height: int) -> bool:
+    """Whether a box lies in the image; a pixel more is forgiven, as tools round differently."""
+    return box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1

@@ -1,0 +1,140 @@
+"""Cats Dogs Cars: class folders with the part boxes of a detector, checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from PIL import Image
+
+from pasta.datasets.files.base import (
+    FILES,
+    FileSource,
+    Found,
+    Instance,
+    Orphans,
+    by_stem,
+    image_files,
+    within,
+)
+from pasta.datasets.files.images import PixelBox, decode
+from pasta.datasets.files.split import Given
+from pasta.datasets.files.tables import Row, read
+from pasta.datasets.source import Item
+from pasta.errors import InputError
+from pasta.registry import did_you_mean
+
+BOXES = "boxes.csv"
+FOLDERS: Mapping[str, str] = {
+    "cats": "cat",
+    "dogs": "dog",
+    "cars": "car",
+    "cat": "cat",
+    "dog": "dog",
+    "car": "car",
+}
+EDGES = ("x0", "y0", "x1", "y1")
+GIVEN: tuple[Given, ...] = ("train", "test")
+
+
+class Picture(NamedTuple):
+    """Where an image lies and what the folders say of it."""
+
+    path: Path
+    label: str
+    given: Given
+
+
+@FILES.register("catsdogscars")
+class CatsDogsCars(FileSource):
+    """The test folder tests; a tenth of the train folder validates."""
+
+    dataset: ClassVar[str] = "catsdogscars"
+
+    def required(self) -> Sequence[str]:
+        """Both image folders and the boxes."""
+        return (*GIVEN, BOXES)
+
+    @cached_property
+    def _pictures(self) -> dict[str, Picture]:
+        pictures = [picture for given in GIVEN for picture in self._folder(given)]
+        by_path = {picture.path: picture for picture in pictures}
+        return {stem: by_path[path] for stem, path in by_stem(by_path).items()}
+
+    def _folder(self, given: Given) -> Iterator[Picture]:
+        parent = self.root / given
+        if not parent.is_dir():
+            raise InputError("there is no such folder", file=parent, expected="train and test")
+        missing = set(self.vocabulary.classes)
+        for folder in sorted(parent.iterdir()):
+            if not folder.is_dir() or folder.name.startswith("."):
+                continue
+            label = FOLDERS.get(folder.name.lower())
+            if label is None:
+                hint = did_you_mean(folder.name.lower(), dict(FOLDERS))
+                raise InputError(f"{folder.name!r} is no class. {hint}", file=folder)
+            for path in image_files(folder):
+                missing.discard(label)
+                yield Picture(path, label, given)
+        if missing:
+            raise InputError(f"no images of {', '.join(sorted(missing))}", file=parent)
+
+    @cached_property
+    def _boxes(self) -> dict[str, list[tuple[Row, Instance]]]:
+        """The boxes by image file."""
+        files = {self.relative(picture.path) for picture in self._pictures.values()}
+        boxes: dict[str, list[tuple[Row, Instance]]] = {}
+        seen: dict[tuple[str, Instance], int] = {}
+        for row in read(self.root / BOXES, ("file", "concept", *EDGES)):
+            name = row["file"]
+            if name not in files:
+                hint = did_you_mean(name, sorted(files)) if len(files) < 1000 else ""
+                raise row.error(f"there is no image {name!r}. {hint}".rstrip(), "file")
+            instance = self._instance(row)
+            if (name, instance) in seen:
+                first = seen[name, instance]
+                raise row.error(f"the same box is already in row {first}", "file")
+            seen[name, instance] = row.number
+            boxes.setdefault(name, []).append((row, instance))
+        return boxes
+
+    def _instance(self, row: Row) -> Instance:
+        concept = row.one_of("concept", self.vocabulary.concepts, "concept")
+        box = PixelBox(*(row.number_in(edge) for edge in EDGES))
+        for low, high in (("x0", "x1"), ("y0", "y1")):
+            if getattr(box, low) >= getattr(box, high):
+                raise row.error(f"{row[low]} is not less than {row[high]}", high, f"{low} < {high}")
+        return Instance(concept, box)
+
+    def found(self) -> Iterator[Found]:
+        """Every image; the boxes are read too, so that a bad table is known before training."""
+        _ = self._boxes
+        for stem, picture in self._pictures.items():
+            yield Found(stem, picture.label, picture.given)
+
+    def path(self, item: Item) -> Path:
+        """The image file of an item."""
+        if item.image_id not in self._pictures:
+            raise InputError(f"there is no image {item.image_id!r}", file=self.root)
+        return self._pictures[item.image_id].path
+
+    def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
+        """One image and its boxes."""
+        path = self.path(item)
+        image = decode(path)
+        rows = self._boxes.get(self.relative(path), [])
+        for row, instance in rows:
+            if not within(instance.box, *image.size):
+                raise row.error(
+                    f"the box {tuple(instance.box)} is not inside of the image",
+                    "x1" if instance.box.x1 > image.width + 1 or instance.box.x0 < -1 else "y1",
+                    f"0 to {image.width} across and 0 to {image.height} down",
+                )
+        return image, [instance for _, instance in rows]
+
+    def orphans(self) -> Orphans:
+        """Images without a box; a box without an image is an error in the table."""
+        names = sorted(self.relative(picture.path) for picture in self._pictures.values())
+        return Orphans([name for name in names if name not in self._boxes], [])

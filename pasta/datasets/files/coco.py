@@ -1,0 +1,190 @@
+"""COCO 2017 with a scene label for each indoor image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from PIL import Image
+
+from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans
+from pasta.datasets.files.images import PixelBox, decode_as
+from pasta.datasets.files.rle import decode_segmentation
+from pasta.datasets.files.split import Given
+from pasta.datasets.files.tables import Row, read
+from pasta.datasets.source import Item
+from pasta.errors import InputError
+from pasta.registry import did_you_mean
+
+SCENES = "scene_labels.csv"
+# The small file first: the large one (half a gigabyte) is not parsed when no image needs it.
+PARTS: tuple[tuple[str, Given], ...] = (("val2017", "test"), ("train2017", "train"))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is kept of one image in the annotation file."""
+
+    file_name: str
+    folder: str
+    given: Given
+    label: str
+    width: int
+    height: int
+    annotations: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+
+@FILES.register("coco")
+class Coco(FileSource):
+    """Indoor scenes of COCO: val2017 tests, train2017 trains and validates."""
+
+    dataset: ClassVar[str] = "coco"
+
+    def required(self) -> Sequence[str]:
+        """Both annotation files, both image folders and the scene labels."""
+        folders = [folder for folder, _ in PARTS]
+        files = [self.relative(self.annotation_file(folder)) for folder in folders]
+        return [*files, *folders, SCENES]
+
+    def annotation_file(self, folder: str) -> Path:
+        """The JSON file for one of COCO's image folders."""
+        return self.root / "annotations" / f"instances_{folder}.json"
+
+    @cached_property
+    def _labels(self) -> dict[int, Row]:
+        labels: dict[int, Row] = {}
+        for row in read(self.root / SCENES, ("image_id", "label")):
+            text = row["image_id"]
+            if not text.isascii() or not text.isdigit() or len(text) > 15:
+                raise row.error(f"{text!r} is no COCO image id", "image_id", "a whole number")
+            row.one_of("label", self.vocabulary.classes, "scene")
+            if int(text) in labels:
+                first = labels[int(text)].number
+                raise row.error(f"{text} is already in row {first}", "image_id")
+            labels[int(text)] = row
+        return labels
+
+    @cached_property
+    def _pictures(self) -> dict[str, Picture]:
+        """The labelled images by file stem; everything else in the files is let go at once."""
+        wanted = dict(self._labels)
+        pictures: dict[str, Picture] = {}
+        for folder, given in PARTS:
+            if not wanted:
+                break
+            file = self.annotation_file(folder)
+            content = _parse(file)
+            for name in (one.get("name") for one in content["categories"]):
+                self._check(name, file)
+            for picture in _keep(content, file, folder, given, wanted):
+                stem = Path(picture.file_name).stem
+                if Path(picture.file_name).name != picture.file_name or stem in pictures:
+                    problem = f"the file name {picture.file_name!r} is a path or used twice"
+                    raise InputError(problem, file=file)
+                pictures[stem] = picture
+        for row in wanted.values():
+            raise row.error(f"COCO 2017 has no image {row['image_id']}", "image_id")
+        return pictures
+
+    def _check(self, name: object, file: Path) -> None:
+        if name not in self.vocabulary.concepts:
+            hint = did_you_mean(str(name), list(self.vocabulary.concepts))
+            raise InputError(f"{name!r} is no object category of COCO. {hint}", file=file)
+
+    def found(self) -> Iterator[Found]:
+        """The images with a scene label."""
+        for stem, picture in self._pictures.items():
+            yield Found(stem, picture.label, picture.given)
+
+    def _picture(self, item: Item) -> Picture:
+        if item.image_id not in self._pictures:
+            raise InputError(f"no row for the image {item.image_id!r}", file=self.root / SCENES)
+        return self._pictures[item.image_id]
+
+    def path(self, item: Item) -> Path:
+        """The image file of an item."""
+        picture = self._picture(item)
+        return self.root / picture.folder / picture.file_name
+
+    def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
+        """One image and all of its objects, crowds included."""
+        picture = self._picture(item)
+        file = self.annotation_file(picture.folder)
+        image = decode_as(self.path(item), picture.width, picture.height, file)
+        return image, [
+            _instance(concept, annotation, image, file)
+            for concept, annotation in picture.annotations
+        ]
+
+    def orphans(self) -> Orphans:
+        """Labelled images without objects, and labelled images without a file."""
+        pictures = self._pictures.values()
+        paths = {id(one): self.root / one.folder / one.file_name for one in pictures}
+        return Orphans(
+            [self.relative(paths[id(one)]) for one in pictures if not one.annotations],
+            [self.relative(paths[id(one)]) for one in pictures if not paths[id(one)].is_file()],
+        )
+
+
+def _instance(concept: str, annotation: dict[str, Any], image: Image.Image, file: Path) -> Instance:
+    row = f"annotation {annotation.get('id')}"
+    box = annotation.get("bbox")
+    if (
+        not isinstance(box, list)
+        or len(box) != 4
+        or not all(isinstance(edge, int | float) for edge in box)
+    ):
+        raise InputError(f"the box {box!r}", file=file, row=row, expected="[x, y, width, height]")
+    x, y, width, height = map(float, box)
+    try:
+        mask = decode_segmentation(annotation.get("segmentation"), image.height, image.width)
+    except InputError as error:
+        raise InputError(error.problem, file=file, row=row, expected=error.expected) from None
+    return Instance(concept, PixelBox(x, y, x + width, y + height), mask)
+
+
+def _parse(file: Path) -> dict[str, list[dict[str, Any]]]:
+    try:
+        content = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            "there is no such file", file=file, expected="COCO's instance annotations"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"not readable as JSON: {error}", file=file) from None
+    for key in ("images", "annotations", "categories"):
+        entries = content.get(key) if isinstance(content, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            raise InputError(f"no list of objects called {key!r}", file=file)
+    return dict(content)
+
+
+def _keep(
+    content: dict[str, list[dict[str, Any]]],
+    file: Path,
+    folder: str,
+    given: Given,
+    wanted: dict[int, Row],
+) -> list[Picture]:
+    """The wanted images of one annotation file, which are then no longer wanted."""
+    here: dict[int, Picture] = {}
+    try:
+        categories = {one["id"]: str(one["name"]) for one in content["categories"]}
+        for one in content["images"]:
+            if one["id"] in wanted:
+                label = wanted.pop(one["id"])["label"]
+                name, width, height = str(one["file_name"]), int(one["width"]), int(one["height"])
+                here[one["id"]] = Picture(name, folder, given, label, width, height)
+        for one in content["annotations"]:
+            if one["image_id"] in here:
+                kept = {key: one.get(key) for key in ("id", "bbox", "segmentation")}
+                here[one["image_id"]].annotations.append((categories[one["category_id"]], kept))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"an entry is incomplete: {error!r}", file=file, expected="COCO's instance format"
+        ) from None
+    return list(here.values())

@@ -1,0 +1,54 @@
+"""A dataset as it lies on disk after the first stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta import store, tables
+from pasta.datasets.vocabulary import Vocabulary, vocabulary
+
+IMAGES, REGIONS, CONCEPTS = "images.parquet", "regions.parquet", "concepts.parquet"
+PIXELS, PARTS = "images.npy", "parts.npy"
+
+
+@dataclass(frozen=True)
+class StoredDataset:
+    """Tables and memory-mapped arrays of one dataset; ``images`` is in the order of the rows."""
+
+    folder: Path
+    vocabulary: Vocabulary
+    images: pd.DataFrame
+    pixels: NDArray[np.uint8]  # (n, size, size, 3)
+    parts: NDArray[np.uint8]  # (n, size, size)
+
+    def regions(self) -> pd.DataFrame:
+        """Every visible instance with its box."""
+        return store.read(self.folder / REGIONS, tables.REGIONS, {"images": self.images})
+
+    def concepts(self) -> pd.DataFrame:
+        """Every image x concept."""
+        return store.read(self.folder / CONCEPTS, tables.CONCEPTS, {"images": self.images})
+
+    def rows(self, split: str) -> NDArray[np.int64]:
+        """Rows of the images of a split."""
+        chosen = self.images.loc[self.images["split"] == split, "row"]
+        return chosen.to_numpy(np.int64)
+
+    def labels(self) -> NDArray[np.int64]:
+        """Class index of every row."""
+        place = {name: index for index, name in enumerate(self.vocabulary.classes)}
+        return np.asarray(self.images["label"].map(place), dtype=np.int64)
+
+
+def open_dataset(folder: Path) -> StoredDataset:
+    """Open what the `images` stage left in a folder that is named after its dataset."""
+    images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
+    pixels = store.read_array(folder / PIXELS, (len(images), None, None, 3))
+    parts = store.read_array(folder / PARTS, pixels.shape[:3])
+    words = vocabulary(str(images["dataset"].iloc[0]))
+    return StoredDataset(folder, words, images, pixels, parts)

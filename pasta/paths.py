@@ -1,0 +1,39 @@
+"""Where things are, relative to the project's root."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pasta.errors import PastaError
+
+DATA = Path("pipelines/data")
+FIGURES = Path("reports/figures")
+TIMINGS = DATA / "timings"
+PROFILES = Path("pipelines/profiles")
+PARAMS = Path("params.yaml")
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The nearest folder upwards that holds ``dvc.yaml`` and ``params.yaml``.
+
+    Under ``dvc repro`` it is the working directory; from elsewhere the installed checkout.
+    """
+    here = (start or Path.cwd()).resolve()
+    checkout = Path(__file__).resolve().parent.parent
+    for folder in (here, *here.parents, checkout):
+        if (folder / "dvc.yaml").is_file() and (folder / PARAMS).is_file():
+            return folder
+    raise PastaError(f"{here}: not inside a PASTA repository (no dvc.yaml and params.yaml above)")
+
+
+def dataset_folder(dataset: str, root: Path | None = None) -> Path:
+    """Where the tables and arrays of a dataset live."""
+    return (root or project_root()) / DATA / dataset
+
+
+def processors() -> int:
+    """How many processes may work at once: the cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,56 @@
+"""How a pipeline stage or a command is run: one function, and errors people can read."""
+
+from __future__ import annotations
+
+import functools
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pasta.errors import PastaError
+from pasta.paths import TIMINGS, project_root
+
+
+def run_stage(stage: Callable[..., Any]) -> None:
+    """Run a stage's function as a command with its own ``--help``."""
+    import typer
+
+    started = time.perf_counter()
+    guarded(lambda: typer.run(_timed(stage, started)))
+
+
+def _timed(stage: Callable[..., Any], started: float) -> Callable[..., Any]:
+    """Note how long a stage took and how much memory it needed, for the table after a run."""
+
+    @functools.wraps(stage)
+    def measured(*arguments: Any, **options: Any) -> None:
+        from pasta import store
+
+        stage(*arguments, **options)
+        name = os.environ.get("DVC_STAGE", Path(sys.argv[0]).stem)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        note = {
+            "stage": name,
+            "seconds": round(time.perf_counter() - started, 2),
+            "peak_mebibytes": round(peak / (1024 if sys.platform == "linux" else 1024**2)),
+        }
+        store.write_json(note, project_root() / TIMINGS / f"{name.replace('@', '.')}.json")
+
+    return measured
+
+
+def guarded(call: Callable[[], Any]) -> None:
+    """Print an error that is meant for the user without a traceback, and exit with 1."""
+    try:
+        call()
+    except PastaError as error:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        console.print("error:", style="bold red", end=" ")
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -1,0 +1,182 @@
+"""Reading and writing of tables and arrays: the only place that touches their layout on disk.
+
+A file appears whole or not at all: everything is written to a temporary neighbour, flushed to the
+disk and renamed. Whatever goes wrong before the rename leaves the old file readable.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pasta.errors import InputError, PastaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.tables import Table
+
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Yield a temporary path; on success it becomes ``path``, on failure it is removed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with _locked(temporary):
+            yield temporary
+            _flush(temporary)
+            temporary.replace(path)
+    except OSError as error:
+        raise PastaError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write(
+    frame: pd.DataFrame,
+    path: Path,
+    table: Table,
+    parents: Mapping[str, pd.DataFrame] | None = None,
+) -> None:
+    """Check a table against its contract and write it as Parquet, or as CSV by its suffix."""
+    from pasta.validation import check
+
+    check(frame, table, parents, file=path)
+    with atomic(path) as temporary:
+        if path.suffix == ".csv":
+            frame.to_csv(temporary, index=False, lineterminator="\n", date_format=_DATE)
+        else:
+            frame.to_parquet(temporary, index=False, compression="zstd")
+
+
+def read(
+    path: Path, table: Table, parents: Mapping[str, pd.DataFrame] | None = None
+) -> pd.DataFrame:
+    """Read a table and check it against its contract."""
+    import pandas as pd
+    from pyarrow import ArrowInvalid
+
+    from pasta.validation import check, coerce
+
+    if not path.exists():
+        raise InputError("there is no such file", file=path, expected=f"the {table.name} table")
+    try:
+        if path.suffix == ".csv":
+            text = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+            return coerce(text, table, parents, file=path)
+        frame = pd.read_parquet(path)
+    except (ArrowInvalid, OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        expected = f"a whole {path.suffix.lstrip('.')} file with the {table.name} table"
+        raise InputError(f"cannot be read: {error}", file=path, expected=expected) from error
+    check(frame, table, parents, file=path)
+    return frame
+
+
+def write_array(array: NDArray[Any], path: Path) -> None:
+    """Write one array as ``.npy``."""
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def read_array(path: Path, shape: tuple[int | None, ...] | None = None) -> NDArray[Any]:
+    """Open an array read-only and memory-mapped; ``shape`` says what is expected, None is any."""
+    if not path.exists():
+        raise InputError("there is no such file", file=path, expected="an array")
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        expected = "a whole .npy file of plain numbers"
+        raise InputError(f"cannot be read: {error}", file=path, expected=expected) from error
+    if shape is not None and not _fits(array.shape, shape):
+        wanted = " x ".join("any" if side is None else str(side) for side in shape)
+        found = " x ".join(map(str, array.shape))
+        raise InputError(f"has the shape {found}", file=path, expected=wanted)
+    result: NDArray[Any] = array
+    return result
+
+
+@contextmanager
+def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[NDArray[Any]]:
+    """Yield a writable memory-mapped array that appears at ``path`` when the block succeeds.
+
+    The space is reserved first, so that a full disk is an error here and not a crash later, when
+    a page of the mapping cannot be backed.
+    """
+    with atomic(path) as temporary:
+        array = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
+        with temporary.open("r+b") as file:
+            _reserve(file.fileno(), temporary.stat().st_size)
+        yield array
+        array.flush()
+
+
+def write_json(value: Any, path: Path) -> None:
+    """Write a small JSON file with sorted keys."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a small JSON file."""
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=path, expected="JSON") from error
+
+
+_DATE = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(found) == len(wanted) and all(
+        side is None or side == actual for actual, side in zip(found, wanted, strict=True)
+    )
+
+
+def _reserve(descriptor: int, size: int) -> None:
+    if hasattr(os, "posix_fallocate") and size:
+        os.posix_fallocate(descriptor, 0, size)
+
+
+def _flush(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of the same file left behind; living ones hold a lock."""
+    for neighbour in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(FileNotFoundError), _locked(neighbour) as mine:
+            if mine:
+                neighbour.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold the lock that marks a temporary file as being written; yields whether we got it.
+
+    The lock goes with its process, however that ends.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,234 @@
+"""One MLflow run per unit of work, tied to the code and the data it came from.
+
+Large files stay in DVC: MLflow gets metrics, figures, small tables, and path + md5 of the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pasta import store
+from pasta.errors import PastaError
+from pasta.paths import project_root
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Experiment = Literal["classifiers", "explanations", "scorers", "correlations", "reports"]
+LARGEST_ARTIFACT = 2_000_000  # bytes; anything larger belongs to DVC
+PATIENCE = 6.0  # seconds to wait for a tracking server
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a stage may tell about its work."""
+
+    run_id: str
+    experiment: str
+
+    def log_params(self, params: Mapping[str, Any]) -> None:
+        """Settings, nested ones with dots in their names."""
+        _mlflow().log_params(flatten(params))
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Numbers that can be compared between runs."""
+        _mlflow().log_metrics({key: float(value) for key, value in metrics.items()}, step=step)
+
+    def log_curve(self, name: str, values: Sequence[float]) -> None:
+        """One number per epoch, sent in one request."""
+        from mlflow.entities import Metric
+
+        points = [Metric(name, float(value), 0, step) for step, value in enumerate(values)]
+        client = _mlflow().MlflowClient()
+        for start in range(0, len(points), 1000):
+            client.log_batch(self.run_id, metrics=points[start : start + 1000])
+
+    def log_figure(self, figure: Figure, name: str) -> None:
+        """A matplotlib figure as ``name``."""
+        _mlflow().log_figure(figure, name)
+
+    def log_table(self, frame: pd.DataFrame, name: str) -> None:
+        """A small table as CSV."""
+        _mlflow().log_text(frame.to_csv(index=False), name)
+
+    def log_file(self, path: Path, folder: str | None = None) -> None:
+        """A small file as an artifact; of a large one only path, size and md5 are kept."""
+        if path.stat().st_size <= LARGEST_ARTIFACT:
+            _mlflow().log_artifact(str(path), folder)
+        else:
+            content = f"{file_md5(path)} {path.stat().st_size} bytes"
+            _mlflow().set_tag(f"file.{_name(path)}", content)
+
+    def set_tags(self, tags: Mapping[str, str]) -> None:
+        """Words to search by."""
+        _mlflow().set_tags(dict(tags))
+
+
+@contextmanager
+def tracked_run(
+    experiment: Experiment,
+    stage: str,
+    name: str,
+    *,
+    inputs: Sequence[Path] = (),
+    params: Mapping[str, Any] | None = None,
+    record: Path | None = None,
+) -> Iterator[Run]:
+    """Open one run; an exception marks it as failed and passes on.
+
+    ``inputs`` are the files the work depends on: their md5s become tags. ``record`` is where the
+    run's id is written, next to the stage's outputs, when the work has succeeded.
+    """
+    mlflow = connect(experiment)
+    with mlflow.start_run(run_name=name) as active:
+        run = Run(active.info.run_id, experiment)
+        run.set_tags({**_provenance(stage), **_data_tags(inputs)})
+        if params:
+            run.log_params(params)
+        yield run
+    if record is not None:
+        where = {"run_id": run.run_id, "experiment": experiment, "name": name, "stage": stage}
+        store.write_json(where, record)
+
+
+def connect(experiment: Experiment) -> Any:
+    """Point MLflow at the tracking store and make sure that it answers."""
+    uri = tracking_uri()
+    if uri.startswith("http"):
+        require_server(uri)
+    mlflow = _mlflow()
+    mlflow.set_tracking_uri(uri)
+    client = mlflow.MlflowClient()
+    if client.get_experiment_by_name(experiment) is None:
+        client.create_experiment(experiment, _artifact_location(uri, experiment))
+    mlflow.set_experiment(experiment)
+    return mlflow
+
+
+def tracking_uri() -> str:
+    """``MLFLOW_TRACKING_URI``, or the project's own SQLite file."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project_root() / 'mlflow.db'}"
+
+
+def require_server(uri: str, patience: float = PATIENCE) -> None:
+    """Raise within seconds when a tracking server does not answer.
+
+    The question runs in a thread because no timeout covers the look-up of a host name.
+    """
+    answer: list[str] = ["no answer"]
+
+    def ask() -> None:
+        try:
+            with urllib.request.urlopen(f"{uri.rstrip('/')}/health", timeout=patience):  # noqa: S310
+                answer[0] = ""
+        except urllib.error.HTTPError as error:
+            answer[0] = f"HTTP {error.code}"
+        except (OSError, ValueError) as error:
+            answer[0] = str(error)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(patience + 1)
+    if answer[0]:
+        raise PastaError(
+            f"the MLflow server {uri} cannot be reached ({answer[0]}). Nothing was started. "
+            "Start it, or unset MLFLOW_TRACKING_URI to track into mlflow.db."
+        )
+
+
+def flatten(params: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as one level: ``{"a": {"b": 1}}`` becomes ``{"a.b": 1}``."""
+    flat: dict[str, Any] = {}
+    for key, value in params.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def file_md5(path: Path) -> str:
+    """The md5 of a file's content, as DVC names it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
+
+
+def locked_md5s(root: Path) -> dict[str, str]:
+    """The md5 of every output in ``dvc.lock``, by its path."""
+    from ruamel.yaml import YAML
+
+    lock = root / "dvc.lock"
+    if not lock.exists():
+        return {}
+    stages = (YAML(typ="safe").load(lock.read_text()) or {}).get("stages", {})
+    outs = (out for stage in stages.values() for out in stage.get("outs", ()))
+    return {out["path"]: out["md5"] for out in outs if "md5" in out}
+
+
+def _mlflow() -> Any:
+    # Telemetry would look for the network; it must be off before the import.
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    import mlflow
+
+    return mlflow
+
+
+def _artifact_location(uri: str, experiment: str) -> str | None:
+    """Beside the local database; a server decides for itself."""
+    if not uri.startswith("sqlite"):
+        return None
+    return (project_root() / ".mlflow" / experiment).as_uri()
+
+
+def _provenance(stage: str) -> dict[str, str]:
+    from pasta.params import load_params
+
+    root = project_root()
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return {
+        "stage": os.environ.get("DVC_STAGE", stage),
+        "profile": load_params().profile,
+        "git.commit": commit or "unknown",
+        "git.dirty": "unknown" if changes is None else str(bool(changes)).lower(),
+        "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
+    }
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """Output of a git command; None where there is no git or no repository."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            ["git", *arguments],  # noqa: S607
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _data_tags(inputs: Sequence[Path]) -> dict[str, str]:
+    known = locked_md5s(project_root())
+    return {f"md5.{_name(path)}": known.get(_name(path)) or file_md5(path) for path in inputs}
+
+
+def _name(path: Path) -> str:
+    resolved = path.resolve()
+    root = project_root()
+    return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

@@ -1,0 +1,82 @@
+"""Shared pieces of the tests: no network, no GPU, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+os.environ["DVC_NO_ANALYTICS"] = "1"
+os.environ.pop("MLFLOW_TRACKING_URI", None)
+
+
+def copy_project(target: Path, profile: str = "ci") -> Path:
+    """A working copy of the project with its own git and DVC, in a profile of its own."""
+    keep = ("analysis", "pasta", "pipelines", "reports", ".dvc/config", ".dvcignore")
+    for name in (*keep, ".gitignore", "dvc.yaml", "params.yaml", "pyproject.toml"):
+        source, copy = ROOT / name, target / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            unwanted = shutil.ignore_patterns("data", "__pycache__", "*.pdf")
+            shutil.copytree(source, copy, ignore=unwanted)
+        else:
+            shutil.copy(source, copy)
+    shutil.copy(ROOT / f"pipelines/profiles/{profile}.yaml", target / "params.yaml")
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run([*git, *arguments], cwd=target, check=True)
+    return target
+
+
+def environment(project: Path) -> dict[str, str]:
+    """The environment of a command that runs in a copy of the project."""
+    scripts = Path(sys.executable).parent
+    changed = {
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(project),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DVC_SITE_CACHE_DIR": str(project / ".dvc" / "site"),
+    }
+    return {**os.environ, **changed}
+
+
+def names(folder: Path) -> list[str]:
+    """What a folder holds, hidden files and all."""
+    return sorted(file.name for file in folder.iterdir())
+
+
+Runner = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A fresh copy of the project in the tiny profile."""
+    return copy_project(tmp_path / "project")
+
+
+@pytest.fixture
+def run(project: Path) -> Iterator[Runner]:
+    """Run a command in the copied project and return what it said."""
+
+    def call(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            command,
+            cwd=project,
+            env=environment(project),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+        )
+        if check and done.returncode:
+            pytest.fail(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    yield call

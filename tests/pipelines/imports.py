@@ -1,0 +1,50 @@
+"""Which project files a stage's code reaches, read from the syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGES = ("pasta", "analysis", "pipelines", "reports")
+
+
+def reached(script: Path, root: Path) -> set[Path]:
+    """Every project module that ``script`` imports, directly or not, at any depth of its code."""
+    waiting, seen = [script], set[Path]()
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        waiting += [found for name in _names(file) for found in _files(name, root)]
+    return {file.relative_to(root) for file in seen}
+
+
+def _names(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _files(name: str, root: Path) -> Iterator[Path]:
+    """The module's file and those of the packages around it, unless they say nothing."""
+    parts = name.split(".")
+    if parts[0] not in PACKAGES:
+        return
+    for length in range(1, len(parts) + 1):
+        place = root.joinpath(*parts[:length])
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file() and _does_something(file):
+                yield file
+
+
+def _does_something(file: Path) -> bool:
+    """A package file of a docstring and plain constants decides nothing."""
+    body = ast.parse(file.read_text()).body
+    return file.name != "__init__.py" or not all(
+        isinstance(node, ast.Expr | ast.Assign) for node in body
+    )

@@ -1,0 +1,105 @@
+"""The drawing stage: the same bytes with any number of processes, and no half-finished work."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pasta import store, tables
+from pasta.datasets import stored
+from tests.conftest import Runner, environment, names
+
+FILES = (stored.PIXELS, stored.PARTS, stored.IMAGES, stored.REGIONS)
+
+
+def test_one_and_two_processes_give_the_same_bytes(run: Runner, project: Path) -> None:
+    for processes in ("1", "2"):
+        script = ("python", "pipelines/images.py", "catsdogscars")
+        run(*script, "--out", f"out{processes}", "--processes", processes)
+    for name in FILES:
+        assert (project / "out1" / name).read_bytes() == (project / "out2" / name).read_bytes()
+
+
+def test_more_images_do_not_change_those_before(run: Runner, project: Path) -> None:
+    run("python", "pipelines/images.py", "monumai", "--out", "few")
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("train: 24", "train: 30"))
+    run("python", "pipelines/images.py", "monumai", "--out", "more")
+    few = store.read_array(project / "few" / stored.PIXELS)
+    more = store.read_array(project / "more" / stored.PIXELS)
+    assert (few == more[: len(few)]).all() and len(more) == len(few) + 6
+
+
+def test_tables_and_arrays_belong_together(run: Runner, project: Path) -> None:
+    run("dvc", "repro", "--quiet", "concepts@coco")
+    folder = project / "pipelines/data/coco"
+    images = store.read(folder / stored.IMAGES, tables.IMAGES)
+    regions = store.read(folder / stored.REGIONS, tables.REGIONS, {"images": images})
+    concepts = store.read(folder / "concepts.parquet", tables.CONCEPTS, {"images": images})
+    parts = store.read_array(folder / stored.PARTS, (len(images), 48, 48))
+    assert len(concepts) == 80 * len(images) and concepts["present"].sum() > len(images)
+    seen = concepts[concepts["present"]].iloc[7]
+    row = int(images.set_index("image_id").loc[seen["image_id"], "row"])
+    mask = parts[row] == seen["value"]
+    assert mask.mean() == pytest.approx(seen["share"])
+    assert seen["x0"] == pytest.approx(mask.any(0).argmax() / 48)
+    assert seen["y0"] == pytest.approx(mask.any(1).argmax() / 48)
+    assert len(regions) == concepts["instances"].sum()
+
+
+@pytest.mark.slow
+def test_a_killed_stage_is_never_taken_for_finished(run: Runner, project: Path) -> None:
+    """Kill the stage with everything below it at ten random moments, then let it finish."""
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("train: 24", "train: 300", 1))
+    run("python", "pipelines/images.py", "catsdogscars", "--out", "whole")
+    started = time.monotonic()
+    run("dvc", "repro", "-f", "images@catsdogscars")
+    needed = time.monotonic() - started
+    moments = random.Random(7)
+    folder = project / "pipelines/data/catsdogscars"
+    kills = 0
+    while kills < 10:
+        if not _killed_after(project, needed * moments.uniform(0.1, 0.95)):
+            continue  # it was faster than the first time
+        kills += 1
+        status = run("dvc", "status", "images@catsdogscars").stdout
+        assert "up to date" not in status
+        if (folder / stored.REGIONS).exists():  # the last file of the stage: all must be whole
+            _assert_same(folder, project / "whole")
+        elif (folder / stored.PIXELS).exists():
+            store.read_array(folder / stored.PIXELS, (312, 48, 48, 3))
+    run("dvc", "repro", "-f", "images@catsdogscars")
+    _assert_same(folder, project / "whole")
+    assert names(folder) == sorted(FILES)
+
+
+def _killed_after(project: Path, seconds: float) -> bool:
+    command = [str(Path(sys.executable).parent / "dvc"), "repro", "-f", "images@catsdogscars"]
+    process = subprocess.Popen(
+        command,
+        cwd=project,
+        env=environment(project),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def _assert_same(folder: Path, whole: Path) -> None:
+    for name in FILES:
+        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name

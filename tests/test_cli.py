@@ -1,0 +1,67 @@
+"""The command line: pleasant to read, quick to start, errors without tracebacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import ROOT, Runner
+
+
+def test_help_names_every_group(run: Runner) -> None:
+    said = run("pasta", "--help").stdout
+    assert all(name in said for name in ("data", "tables", "profile", "outcome"))
+
+
+def test_starting_the_command_line_imports_nothing_heavy(run: Runner) -> None:
+    heavy = "torch pandas numpy mlflow pandera matplotlib scipy sklearn"
+    script = f"import sys, pasta.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"
+    assert run("python", "-c", script).stdout.strip() == "[]"
+
+
+def test_a_profile_is_shown_used_and_required(run: Runner, project: Path) -> None:
+    assert "ViT-L-16-SigLIP-384" in run("pasta", "profile", "show", "paper").stdout
+    assert "is now the profile 'paper'" in run("pasta", "profile", "use", "paper").stdout
+    paper = ROOT / "pipelines/profiles/paper.yaml"
+    assert (project / "params.yaml").read_text() == paper.read_text()
+    assert "already is" in run("pasta", "profile", "use", "paper").stdout
+    refused = run("pasta", "profile", "require", "demo", check=False)
+    assert refused.returncode == 1 and "`pasta profile use demo` installs it" in refused.stderr
+
+
+def test_an_unknown_profile_gets_a_suggestion_and_changes_nothing(
+    run: Runner, project: Path
+) -> None:
+    before = (project / "params.yaml").read_text()
+    said = run("pasta", "profile", "use", "demmo", check=False)
+    assert said.returncode == 1 and "Did you mean 'demo'?" in said.stderr
+    assert "Traceback" not in said.stderr
+    assert (project / "params.yaml").read_text() == before
+
+
+def test_tables_are_listed_and_shown(run: Runner) -> None:
+    run("dvc", "repro", "--quiet", "concepts@monumai")
+    assert "metric_values" in run("pasta", "tables").stdout
+    said = run("pasta", "tables", "show", "images").stdout
+    assert "pipelines/data/monumai/images.parquet: 40 rows" in said and "Gothic" in said
+    wrong = run("pasta", "tables", "show", "image", check=False)
+    assert wrong.returncode == 1 and "Did you mean 'images'?" in wrong.stderr
+
+
+def test_a_drawn_dataset_is_described_before_and_after_it_is_drawn(run: Runner) -> None:
+    before = run("pasta", "data", "check", "monumai", check=False)
+    assert before.returncode == 1 and "dvc repro concepts@monumai" in before.stdout
+    run("dvc", "repro", "--quiet", "concepts@monumai")
+    after = run("pasta", "data", "check", "monumai").stdout
+    assert "MonuMAI" in after and "4 classes, 15 concepts" in after and "Baroque" in after
+
+
+def test_missing_originals_are_listed_with_what_to_do(run: Runner, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    said = run("pasta", "data", "check", "coco", "--root", str(empty), check=False)
+    assert said.returncode == 1 and "missing" in said.stdout and "Expected layout" in said.stdout
+
+
+def test_an_unknown_dataset_gets_a_suggestion(run: Runner) -> None:
+    said = run("pasta", "data", "check", "monumay", check=False)
+    assert said.returncode == 1 and "Did you mean 'monumai'?" in said.stderr
