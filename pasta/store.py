@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pasta.tables import Table
 
 
-
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success it becomes ``path``, on failure it is removed."""
