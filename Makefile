@@ -12,7 +12,8 @@ STAMP := $(VENV)/.installed
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
-export PYTHONDONTWRITEBYTECODE := 1
+# Without compiled files every stage would compile torch and its friends anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## list the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pasta.commands import data, outcome, profile, tables
+from pasta.commands import data, models, outcome, profile, tables
 from pasta.stage import guarded
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
+app.command("models")(models.models)
+app.command("predict")(models.predict)
 app.command("outcome")(outcome.outcome)
 
 

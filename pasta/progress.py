@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TaskID,
     TextColumn,
@@ -42,21 +43,49 @@ class Bar:
 
 
 @contextmanager
+def lines(title: str) -> Iterator[Callable[..., None]]:
+    """Follow several pieces of work at once: call it with a name, a few words, done and total.
+
+    On a terminal each name has a bar with the time left; elsewhere the last words of each are
+    printed at the end.
+    """
+    console = Console(stderr=True)
+    started = time.perf_counter()
+    last: dict[str, str] = {}
+    tasks: dict[str, TaskID] = {}
+    with Progress(*_columns(), console=console, disable=not console.is_terminal) as progress:
+
+        def say(name: str, words: str, done: int | None = None, total: int | None = None) -> None:
+            last[name] = words
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=total, words=words)
+            progress.update(tasks[name], completed=done, total=total, words=words)
+
+        yield say
+    for name, words in last.items():
+        sys.stderr.write(f"{title}: {name}: {words}\n")
+    sys.stderr.write(f"{title}: {time.perf_counter() - started:.1f} s\n")
+
+
+def _columns() -> tuple[ProgressColumn, ...]:
+    return (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[words]}"),
+    )
+
+
+@contextmanager
 def bar(description: str, total: int, unit: str = "it") -> Iterator[Bar]:
     """Show progress on a terminal; elsewhere (logs, CI) one line at the end with the rate."""
     console = Console(stderr=True)
     started = time.perf_counter()
     if console.is_terminal:
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[words]}"),
-        )
-        with Progress(*columns, console=console) as progress:
+        with Progress(*_columns(), console=console) as progress:
             line = Bar(progress, total)
             line.start(description)
             yield line

@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -166,12 +167,15 @@ def file_md5(path: Path) -> str:
 
 def locked_md5s(root: Path) -> dict[str, str]:
     """The md5 of every output in ``dvc.lock``, by its path."""
+    lock = root / "dvc.lock"
+    return _md5s_in(lock.read_text()) if lock.exists() else {}
+
+
+@lru_cache(maxsize=1)  # a stage has many runs, and a long lock takes a second to parse
+def _md5s_in(lock: str) -> dict[str, str]:
     from ruamel.yaml import YAML
 
-    lock = root / "dvc.lock"
-    if not lock.exists():
-        return {}
-    stages = (YAML(typ="safe").load(lock.read_text()) or {}).get("stages", {})
+    stages = (YAML(typ="safe").load(lock) or {}).get("stages", {})
     outs = (out for stage in stages.values() for out in stage.get("outs", ()))
     return {out["path"]: out["md5"] for out in outs if "md5" in out}
 

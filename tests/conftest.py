@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,7 +41,6 @@ def environment(project: Path) -> dict[str, str]:
     changed = {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(project),
-        "PYTHONDONTWRITEBYTECODE": "1",
         "DVC_SITE_CACHE_DIR": str(project / ".dvc" / "site"),
     }
     return {**os.environ, **changed}
@@ -61,9 +60,8 @@ def project(tmp_path: Path) -> Path:
     return copy_project(tmp_path / "project")
 
 
-@pytest.fixture
-def run(project: Path) -> Iterator[Runner]:
-    """Run a command in the copied project and return what it said."""
+def runner(project: Path) -> Runner:
+    """Run commands in a copy of the project and return what they said."""
 
     def call(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -73,10 +71,16 @@ def run(project: Path) -> Iterator[Runner]:
             capture_output=True,
             text=True,
             check=False,
-            timeout=900,
+            timeout=1200,
         )
         if check and done.returncode:
             pytest.fail(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
         return done
 
-    yield call
+    return call
+
+
+@pytest.fixture
+def run(project: Path) -> Runner:
+    """Run a command in the copied project and return what it said."""
+    return runner(project)

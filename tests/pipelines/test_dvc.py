@@ -20,11 +20,17 @@ def stages() -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, stage.get("do", stage)
 
 
+def script_of(stage: dict[str, Any]) -> Path:
+    python, flag, module = stage["cmd"].split()[:3]
+    assert (python, flag) == ("python", "-m")
+    return Path(module.replace(".", "/") + ".py")
+
+
 @pytest.mark.parametrize(("name", "stage"), list(stages()), ids=lambda value: str(value)[:20])
 def test_every_module_a_stage_imports_is_among_its_dependencies(
     name: str, stage: dict[str, Any]
 ) -> None:
-    script = Path(stage["cmd"].split()[1])
+    script = script_of(stage)
     covered = [Path(dependency) for dependency in stage["deps"]]
     missing = [
         str(file)
@@ -36,7 +42,7 @@ def test_every_module_a_stage_imports_is_among_its_dependencies(
 
 @pytest.mark.parametrize(("name", "stage"), list(stages()), ids=lambda value: str(value)[:20])
 def test_dependencies_on_code_are_all_used_and_there(name: str, stage: dict[str, Any]) -> None:
-    script = Path(stage["cmd"].split()[1])
+    script = script_of(stage)
     used = reached(ROOT / script, ROOT)
     for dependency in map(Path, stage["deps"]):
         if dependency.suffix == ".py":

@@ -21,17 +21,17 @@ FILES = (stored.PIXELS, stored.PARTS, stored.IMAGES, stored.REGIONS)
 
 def test_one_and_two_processes_give_the_same_bytes(run: Runner, project: Path) -> None:
     for processes in ("1", "2"):
-        script = ("python", "pipelines/images.py", "catsdogscars")
+        script = ("python", "-m", "pipelines.images", "catsdogscars")
         run(*script, "--out", f"out{processes}", "--processes", processes)
     for name in FILES:
         assert (project / "out1" / name).read_bytes() == (project / "out2" / name).read_bytes()
 
 
 def test_more_images_do_not_change_those_before(run: Runner, project: Path) -> None:
-    run("python", "pipelines/images.py", "monumai", "--out", "few")
+    run("python", "-m", "pipelines.images", "monumai", "--out", "few")
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("train: 24", "train: 30"))
-    run("python", "pipelines/images.py", "monumai", "--out", "more")
+    run("python", "-m", "pipelines.images", "monumai", "--out", "more")
     few = store.read_array(project / "few" / stored.PIXELS)
     more = store.read_array(project / "more" / stored.PIXELS)
     assert (few == more[: len(few)]).all() and len(more) == len(few) + 6
@@ -59,7 +59,7 @@ def test_a_killed_stage_is_never_taken_for_finished(run: Runner, project: Path) 
     """Kill the stage with everything below it at ten random moments, then let it finish."""
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("train: 24", "train: 300", 1))
-    run("python", "pipelines/images.py", "catsdogscars", "--out", "whole")
+    run("python", "-m", "pipelines.images", "catsdogscars", "--out", "whole")
     started = time.monotonic()
     run("dvc", "repro", "-f", "images@catsdogscars")
     needed = time.monotonic() - started

@@ -1,0 +1,84 @@
+"""`pasta models` and `pasta predict`: the trained classifiers and what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def models(
+    dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None,
+) -> None:
+    """List the classifiers: kind, datasets, accuracy on test images, size."""
+    from pasta import store
+    from pasta.commands.show import console, print_table
+    from pasta.datasets.vocabulary import VOCABULARIES, vocabulary
+    from pasta.paths import dataset_folder
+
+    names = list(VOCABULARIES) if dataset is None else [vocabulary(dataset).dataset]
+    files = {name: dataset_folder(name) / "accuracy.json" for name in names}
+    scores = {name: store.read_json(file) for name, file in files.items() if file.exists()}
+    if not scores:
+        console().print("No classifier is trained yet: `dvc repro` trains them.")
+        raise typer.Exit(1)
+    rows = list(dict.fromkeys(model for own in scores.values() for model in own))
+    first = {model: next(own[model] for own in scores.values() if model in own) for model in rows}
+    print_table(
+        "Classifiers, test accuracy with 95 % interval",
+        ("model", "kind", *scores, "parameters"),
+        [
+            (
+                model,
+                first[model]["kind"],
+                *(_accuracy(own.get(model)) for own in scores.values()),
+                f"{first[model]['parameters']:,}",
+            )
+            for model in rows
+        ],
+        numbers=(*scores, "parameters"),
+    )
+
+
+def predict(
+    images: Annotated[list[Path], typer.Argument(help="image files of any common format")],
+    dataset: Annotated[str, typer.Option(help="whose classes, e.g. coco")],
+    model: Annotated[str, typer.Option(help="a classifier, as listed by `pasta models`")],
+    top: Annotated[int, typer.Option(min=1, help="classes and concepts to show")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+) -> None:
+    """Classify images: the most probable classes, and the strongest concepts of concept models."""
+    from pasta.datasets.vocabulary import vocabulary
+    from pasta.models.predicting import predict_files
+
+    vocabulary(dataset)
+    answers = predict_files(images, dataset, model, top)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(answers, indent=2))
+        return
+    for answer in answers:
+        _print_answer(answer)
+
+
+def _print_answer(answer: dict[str, Any]) -> None:
+    from pasta.commands.show import print_table
+
+    rows = [
+        (entry["class"], f"{entry['probability']:.1%}", "█" * round(30 * entry["probability"]))
+        for entry in answer["classes"]
+    ]
+    title = f"{answer['image']} ({answer['model']} of {answer['dataset']})"
+    print_table(title, ("class", "probability", ""), rows, numbers=("probability",))
+    if answer["concepts"]:
+        concepts = [(entry["concept"], f"{entry['score']:.3f}") for entry in answer["concepts"]]
+        print_table("Strongest concepts", ("concept", "score"), concepts, numbers=("score",))
+
+
+def _accuracy(own: dict[str, Any] | None) -> str:
+    if own is None:
+        return "-"
+    score = own["accuracy"]
+    return f"{score['estimate']:.1%} ({score['low']:.0%}-{score['high']:.0%})"

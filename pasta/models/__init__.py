@@ -1,0 +1,1 @@
+"""Nine kinds of classifier behind one small protocol."""

@@ -1,0 +1,31 @@
+"""All registered models, in the order of the papers."""
+
+from __future__ import annotations
+
+from pasta.models import (  # noqa: F401 (each import registers its model)
+    bcos,
+    clip_linear,
+    clip_qda,
+    clip_zero_shot,
+    concept_bottleneck,
+    labo,
+    resnet,
+    vit,
+    xnesyl,
+)
+from pasta.models.base import MODELS
+
+ORDER = (
+    "resnet50",
+    "vit_b_16",
+    "resnet50_bcos",
+    "clip_zero_shot",
+    "clip_linear",
+    "clip_qda",
+    "labo",
+    "concept_bottleneck",
+    "xnesyl",
+)
+
+if set(ORDER) != set(MODELS):
+    raise RuntimeError(f"the catalogue is out of step: {sorted(set(ORDER) ^ set(MODELS))}")

@@ -1,0 +1,119 @@
+"""Trained models on disk: a folder with safetensors and a card that says what they are.
+
+A checkpoint never holds code or pickled objects. Loading checks the card, the md5 of the weights,
+the classes and every tensor's name and shape.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pasta import store
+from pasta.datasets.vocabulary import vocabulary
+from pasta.errors import InputError, PastaError
+from pasta.models.base import MODELS, Classifier
+from pasta.params import Params
+from pasta.params.models import ModelsParams
+from pasta.tracking import file_md5
+
+WEIGHTS, CARD = "weights.safetensors", "model.json"
+
+
+@dataclass
+class LoadContext:
+    """What building a model needs to know when there is no training data."""
+
+    name: str  # of the dataset
+    classes: tuple[str, ...]
+    concepts: tuple[str, ...]
+    size: int
+    seed: int
+    params: Params
+    root: Path
+    shared: dict[str, Any] = field(default_factory=dict)
+
+
+def save(model: Classifier, folder: Path, card: Mapping[str, Any]) -> None:
+    """Write a checkpoint whole: the folder is filled beside its place and then swapped in."""
+    from safetensors.torch import save_file
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
+        new, old = Path(temporary) / "new", Path(temporary) / "old"
+        new.mkdir()
+        state = {key: value.contiguous() for key, value in model.saved_state().items()}
+        save_file(state, new / WEIGHTS)
+        store.write_json({**card, "weights_md5": file_md5(new / WEIGHTS)}, new / CARD)
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+
+
+def read_card(folder: Path) -> dict[str, Any]:
+    """The card of a checkpoint."""
+    if not (folder / CARD).is_file():
+        raise PastaError(f"{folder}: there is no trained model here; `dvc repro` trains it")
+    card: dict[str, Any] = store.read_json(folder / CARD)
+    return card
+
+
+def load(
+    folder: Path, params: Params, root: Path, shared: dict[str, Any] | None = None
+) -> tuple[Classifier, dict[str, Any]]:
+    """Build the model a card describes and fill it with the weights beside it."""
+    card = read_card(folder)
+    words = vocabulary(card["dataset"])
+    if tuple(card["classes"]) != words.classes:
+        raise InputError(
+            f"was trained for the classes {', '.join(card['classes'])}",
+            file=folder / CARD,
+            expected=", ".join(words.classes),
+        )
+    context = LoadContext(
+        words.dataset,
+        words.classes,
+        words.concepts,
+        int(card["image_size"]),
+        int(card["seed"]),
+        params,
+        root,
+        {} if shared is None else shared,
+    )
+    settings = settings_of(card["model"], card["settings"])
+    model = MODELS[card["model"]].build(context, settings)
+    _fill(model, folder, card["weights_md5"])
+    return model.eval(), card
+
+
+def settings_of(model: str, values: Mapping[str, Any]) -> Any:
+    """A model's settings from a card, typed and checked."""
+    kind: Any = ModelsParams.model_fields[model].annotation
+    return kind.model_validate(values)
+
+
+def _fill(model: Classifier, folder: Path, md5: str) -> None:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    file = folder / WEIGHTS
+    if not file.is_file():
+        raise InputError("there is no such file", file=file, expected="the model's weights")
+    try:
+        state = load_file(file)
+    except (SafetensorError, OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=file, expected="safetensors") from error
+    try:
+        model.load_saved_state(state)
+    except (RuntimeError, PastaError) as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise InputError(
+            f"holds the weights of another architecture: {reason}",
+            file=file,
+            expected=f"those of {type(model).__name__} as {folder / CARD} describes it",
+        ) from error
+    if file_md5(file) != md5:
+        raise InputError("was changed after training", file=file, expected=f"the md5 {md5}")

@@ -1,0 +1,1 @@
+"""The vision-language encoder behind zero-shot classification and the CLIP concept models."""

@@ -1,0 +1,75 @@
+"""What CLIP is asked: prompts for classes and concepts, captions for whole images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pasta.datasets.vocabulary import Vocabulary
+
+# Names that are no nouns or no words as the datasets spell them.
+_READABLE = {
+    "pottedplant": "potted plant",
+    "tvmonitor": "tv monitor",
+    "shopping_and_dining": "shopping or dining place",
+    "home_or_hotel": "home or hotel",
+    "transportation": "transportation place",
+    "sports_and_leisure": "sports or leisure place",
+    "cultural": "cultural place",
+    "Baroque": "Baroque building",
+    "Gothic": "Gothic building",
+    "Hispanic-Muslim": "Hispanic Muslim building",
+    "Renaissance": "Renaissance building",
+}
+
+
+def readable(name: str) -> str:
+    """A name as one would write it in a sentence.
+
+    >>> readable("license_plate"), readable("Gothic")
+    ('license plate', 'Gothic building')
+    """
+    return _READABLE.get(name, name.replace("_", " ").replace("-", " "))
+
+
+def prompts(names: Iterable[str], template: str) -> list[str]:
+    """One prompt for each name."""
+    return [template.format(readable(name)) for name in names]
+
+
+def caption(
+    label: str, concepts: Iterable[str], template: str, fits: Callable[[str], bool]
+) -> tuple[str, int]:
+    """Class and concepts in one sentence, and how many of the concepts there was room for."""
+    text, joint, number = template.format(readable(label)), " with ", 0
+    for concept in concepts:
+        longer = f"{text}{joint}{readable(concept)}"
+        if not fits(longer):
+            break
+        text, joint, number = longer, ", ", number + 1
+    return text, number
+
+
+@dataclass(frozen=True)
+class PromptTable:
+    """All different prompts of some datasets, and which rows are whose."""
+
+    texts: tuple[str, ...]
+    classes: tuple[Tensor, ...]  # for each dataset, a row for each class
+    concepts: tuple[Tensor, ...]  # for each dataset, a row for each concept
+
+
+def prompt_table(vocabularies: Sequence[Vocabulary], template: str) -> PromptTable:
+    """Ask each prompt once, however many datasets share it."""
+    place: dict[str, int] = {}
+
+    def rows(names: Iterable[str]) -> Tensor:
+        texts = prompts(names, template)
+        return torch.tensor([place.setdefault(text, len(place)) for text in texts])
+
+    classes = tuple(rows(words.classes) for words in vocabularies)
+    concepts = tuple(rows(words.concepts) for words in vocabularies)
+    return PromptTable(tuple(place), classes, concepts)

@@ -1,0 +1,161 @@
+"""Training of the small CLIP on the training images of all datasets."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pasta.models.base import History, Progress, torch_generator
+from pasta.models.clip.batches import Batch, Mixture, augment, write_captions
+from pasta.models.clip.encoder import ClipEncoder
+from pasta.models.clip.losses import ConceptScale, caption_loss, class_loss, concept_loss
+from pasta.models.clip.opening import open_model
+from pasta.models.clip.prompts import PromptTable, prompt_table, prompts
+from pasta.models.data import TrainingData
+from pasta.params.clip import ClipParams, ClipTrainingParams
+
+_FIRST_SCALE = 10.0  # of the logits; CLIP's own 14 is meant for many thousand classes
+
+
+def train_clip(
+    parts: Sequence[TrainingData], settings: ClipParams, seed: int, progress: Progress
+) -> tuple[ClipEncoder, History]:
+    """A new CLIP from random weights, at its best epoch on the validation images."""
+    model, tokenizer = open_model(settings.architecture, None, settings.image_size, seed)
+    model = model.to(memory_format=torch.channels_last)
+    encoder = ClipEncoder(model, tokenizer, f"{settings.architecture}/trained")
+    table = prompt_table([part.dataset.vocabulary for part in parts], settings.template)
+    chance = torch_generator(seed, "clip", "batches")
+    told = [write_captions(part, encoder, settings.template, chance) for part in parts]
+    mixture = Mixture(parts, table, told)
+    learner = Learner(encoder, table, settings.training)
+    best, history = Best(), History()
+    count = sum(len(part.rows("train")) for part in parts)
+    learner.schedule(settings.training.epochs * max(1, count // settings.training.batch_size))
+    full = encoder.size
+    for epoch in range(settings.training.epochs):
+        small = epoch < round(settings.training.small_share * settings.training.epochs)
+        encoder.size = min(settings.training.small_size, full) if small else full
+        losses = [
+            learner.step(batch, chance)
+            for batch in mixture.epoch(settings.training.batch_size, chance)
+        ]
+        loss = sum(losses) / len(losses)
+        accuracies = validation_accuracies(encoder, parts, settings.template)
+        score = sum(accuracies.values()) / len(parts)
+        history.add(loss=loss, **accuracies)
+        words = f"{encoder.size} px, loss {loss:.3f}, accuracy {score:.3f}"
+        progress(words, epoch + 1, settings.training.epochs)
+        if not small:  # batch statistics of small images are no use at full size
+            best.see(epoch, score, model)
+            if epoch - best.epoch >= settings.training.patience:
+                break
+    encoder.size = full
+    model.load_state_dict(best.state)
+    history.best_epoch = best.epoch
+    return encoder, history
+
+
+@dataclass
+class Best:
+    """The best epoch so far and its weights; the later of equals, having trained longer."""
+
+    epoch: int = -1
+    score: float = -1.0
+    state: dict[str, Tensor] = field(default_factory=dict)
+
+    def see(self, epoch: int, score: float, model: nn.Module) -> None:
+        """Compare one more epoch."""
+        if score >= self.score:
+            self.epoch, self.score = epoch, score
+            self.state = copy.deepcopy(model.state_dict())
+
+
+class Learner:
+    """The optimiser around a CLIP model."""
+
+    def __init__(
+        self, encoder: ClipEncoder, table: PromptTable, settings: ClipTrainingParams
+    ) -> None:
+        self.encoder, self.settings = encoder, settings
+        self.model: Any = encoder.model
+        self.tokens = encoder.tokenizer(list(table.texts))
+        self.concept_scale = ConceptScale()
+        with torch.no_grad():
+            self.model.logit_scale.fill_(torch.tensor(_FIRST_SCALE).log())
+        # Random codes tell a few hundred tokens apart well enough, and a step over all 49,408
+        # rows would cost as much as the rest of the text tower.
+        self.model.token_embedding.weight.requires_grad_(False)
+        self.optimizer = torch.optim.AdamW(
+            list(self._groups()), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+
+    def schedule(self, steps: int) -> None:
+        """Announce how many steps there will be."""
+        peak = self.settings.learning_rate
+        self.scheduler = torch.optim.lr_scheduler.OneCycleLR(
+            self.optimizer, peak, total_steps=steps + 1, pct_start=0.2
+        )
+
+    def step(self, batch: Batch, chance: torch.Generator) -> float:
+        """One step on one batch; returns the loss."""
+        self.model.train()
+        images = self.encoder.prepare(augment(batch.images, self.settings.shift, chance))
+        images = images.contiguous(memory_format=torch.channels_last)
+        loss = self._loss(self.model.encode_image(images, normalize=True), batch)
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.scheduler.step()
+        self.model.eval()
+        return float(loss.detach())
+
+    def _loss(self, features: Tensor, batch: Batch) -> Tensor:
+        tokens = self.tokens
+        if self.settings.caption_weight:
+            tokens = torch.cat([tokens, batch.captions])
+        texts = self.model.encode_text(tokens, normalize=True)
+        similarities = features @ texts.T
+        asked = similarities[:, : len(self.tokens)]
+        scale = self.model.logit_scale.exp()
+        loss = class_loss(scale * asked, batch.truths)
+        seen = concept_loss(self.concept_scale(asked), batch.truths)
+        loss = loss + self.settings.concept_weight * seen
+        if self.settings.caption_weight:
+            told = caption_loss(scale * similarities[:, len(self.tokens) :], batch.truths)
+            loss = loss + self.settings.caption_weight * told
+        return loss
+
+    def _groups(self) -> Iterator[dict[str, Any]]:
+        """Weight decay is for matrices; gains, biases and scales go without."""
+        ours = [*self.model.parameters(), *self.concept_scale.parameters()]
+        trained = [parameter for parameter in ours if parameter.requires_grad]
+        yield {"params": [parameter for parameter in trained if parameter.ndim > 1]}
+        plain = [parameter for parameter in trained if parameter.ndim <= 1]
+        yield {"params": plain, "weight_decay": 0.0}
+
+
+@torch.no_grad()
+def validation_accuracies(
+    encoder: ClipEncoder, parts: Sequence[TrainingData], template: str
+) -> dict[str, float]:
+    """Zero-shot accuracy on the validation images of each dataset."""
+    return {part.name: zero_shot_accuracy(encoder, part, template, "validation") for part in parts}
+
+
+@torch.no_grad()
+def zero_shot_accuracy(
+    encoder: ClipEncoder, data: TrainingData, template: str, split: str
+) -> float:
+    """How many images of a split are nearest to the prompt of their class."""
+    texts = encoder.text_features(prompts(data.classes, template))
+    right = 0
+    for rows, images in data.batches(data.rows(split), 64):
+        guessed = (encoder.image_features(images) @ texts.T).argmax(1)
+        right += int((guessed == data.labels[rows]).sum())
+    return right / len(data.rows(split))

@@ -1,0 +1,118 @@
+"""The images of one dataset as a model sees them: decoded once, taken in batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pasta.datasets.stored import StoredDataset
+
+if TYPE_CHECKING:
+    from pasta.params import Params
+
+
+class ModelContext(Protocol):
+    """What building a model needs to know: the dataset's words and sizes, and where things are."""
+
+    @property
+    def name(self) -> str:
+        """The dataset's key."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in the order of the logits."""
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """Concept names in the order of the scores."""
+
+    @property
+    def size(self) -> int:
+        """Side of the square images in pixels."""
+
+    seed: int
+    params: Params
+    root: Path
+    shared: dict[str, Any]
+
+
+@dataclass
+class TrainingData:
+    """One dataset for all its models. Pixels stay memory-mapped; batches are float tensors 0-1."""
+
+    dataset: StoredDataset
+    seed: int
+    params: Params
+    root: Path  # of the project
+    shared: dict[str, Any] = field(default_factory=dict)  # what several models of a dataset reuse
+    lock: threading.Lock = field(default_factory=threading.Lock)  # while something shared is made
+
+    @property
+    def name(self) -> str:
+        """The dataset's key."""
+        return self.dataset.vocabulary.dataset
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in the order of the logits."""
+        return self.dataset.vocabulary.classes
+
+    @property
+    def concepts(self) -> tuple[str, ...]:
+        """Concept names in the order of the scores."""
+        return self.dataset.vocabulary.concepts
+
+    @property
+    def size(self) -> int:
+        """Side of the square images in pixels."""
+        return int(self.dataset.pixels.shape[1])
+
+    @cached_property
+    def labels(self) -> Tensor:
+        """Class index of every row."""
+        return torch.from_numpy(self.dataset.labels().copy())
+
+    @cached_property
+    def presence(self) -> Tensor:
+        """Rows x concepts, 1 where a concept is seen."""
+        table = self.dataset.concepts()
+        wide = table["present"].to_numpy(np.float32).reshape(len(self.dataset.images), -1)
+        return torch.from_numpy(wide.copy())
+
+    @cached_property
+    def regions(self) -> pd.DataFrame:
+        """Every visible instance with ``row`` (of the arrays), ``index`` (of the concept), box."""
+        table = self.dataset.regions()
+        rows = self.dataset.images.set_index("image_id")["row"]
+        index = {name: number for number, name in enumerate(self.concepts)}
+        return table.assign(row=table["image_id"].map(rows), index=table["concept"].map(index))
+
+    def rows(self, split: str) -> Tensor:
+        """Rows of a split."""
+        return torch.from_numpy(self.dataset.rows(split).copy())
+
+    def images(self, rows: Tensor | NDArray[np.int64]) -> Tensor:
+        """A batch: float 0-1, n x 3 x size x size."""
+        chosen = np.ascontiguousarray(self.dataset.pixels[np.asarray(rows)])
+        return as_tensor(chosen)
+
+    def batches(self, rows: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Rows and their images, in order."""
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            yield part, self.images(part)
+
+
+def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
+    """Bytes (n, h, w, 3) to floats 0-1 (n, 3, h, w), channels last in memory as CPUs like it."""
+    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255)

@@ -1,0 +1,38 @@
+"""A trained classifier as an MLflow model, from code: MLflow stores no pickled Python object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import numpy as np
+from mlflow.pyfunc.model import PythonModel, PythonModelContext
+
+from pasta.models.checkpoint import load
+from pasta.models.data import as_tensor
+from pasta.params import load_params
+from pasta.paths import project_root
+
+
+class ServedClassifier(PythonModel):
+    """Bytes (n x size x size x 3) in, class probabilities out."""
+
+    def load_context(self, context: PythonModelContext) -> None:
+        """Open the checkpoint beside the code."""
+        folder = Path(context.artifacts["checkpoint"])
+        self.model, self.card = load(folder, load_params(), project_root())
+
+    def predict(
+        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
+    ) -> Any:
+        """Class probabilities, one row per image."""
+        import torch
+
+        del context, params
+        with torch.inference_mode():
+            images = as_tensor(np.ascontiguousarray(model_input, dtype=np.uint8))
+            return self.model.probabilities(images).numpy()
+
+
+mlflow.models.set_model(ServedClassifier())

@@ -1,0 +1,61 @@
+"""Weights from outside: torchvision's, with a clear word when they cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+
+from torch import Tensor, nn
+
+from pasta.errors import PastaError
+
+
+def load_torchvision_weights(
+    network: nn.Module, architecture: str, name: str, skip: Sequence[str]
+) -> None:
+    """Load torchvision's weights by their name, all but the layers in ``skip``.
+
+    They are taken from torch's cache or downloaded there; without network the error says which
+    file to put where.
+    """
+    from torchvision.models import get_model_weights
+
+    known = get_model_weights(architecture)
+    if name not in known.__members__:
+        raise PastaError(f"{architecture} has no weights {name!r}: {', '.join(known.__members__)}")
+    weights = known[name]
+    take_over(network, _state(weights), skip)
+
+
+def take_over(network: nn.Module, state: Mapping[str, Tensor], skip: Sequence[str]) -> None:
+    """Copy a state dict except the named layers; anything else that does not fit is an error."""
+    kept = {
+        key: value
+        for key, value in state.items()
+        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
+    }
+    problem = network.load_state_dict(kept, strict=False)
+    missing = [
+        key
+        for key in problem.missing_keys
+        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
+    ]
+    if missing or problem.unexpected_keys:
+        odd = ", ".join([*missing, *problem.unexpected_keys][:5])
+        raise PastaError(f"the weights are of another architecture (see {odd})")
+
+
+def _state(weights: Any) -> Mapping[str, Tensor]:
+    import torch.hub
+
+    folder = Path(torch.hub.get_dir()) / "checkpoints"
+    try:
+        state: Mapping[str, Tensor] = weights.get_state_dict(progress=True, check_hash=True)
+    except (URLError, OSError) as error:
+        raise PastaError(
+            f"the weights {weights} cannot be downloaded ({error}). "
+            f"Download {weights.url} by hand and put it into {folder}."
+        ) from error
+    return state

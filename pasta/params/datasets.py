@@ -1,0 +1,41 @@
+"""Where images come from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from pasta.params.base import Count, Fraction, Section
+
+
+class DatasetParams(Section):
+    """Where a dataset comes from and how much of it is used."""
+
+    source: Literal["drawn", "files"]
+    root: str | None  # of the original files; unused for drawn images
+    train: Count | None  # number of images; null takes all there are (files only)
+    validation: Count | None
+    test: Count | None
+    color_bias: Fraction  # drawn catsdogscars: how often colour gives the class away
+
+    @model_validator(mode="after")
+    def _possible(self) -> DatasetParams:
+        if self.source == "files" and self.root is None:
+            raise ValueError("source 'files' needs a root folder")
+        if self.source == "drawn" and None in (self.train, self.validation, self.test):
+            raise ValueError("source 'drawn' needs a number of images for each split, not null")
+        return self
+
+
+class DatasetsParams(Section):
+    """The four datasets of the papers."""
+
+    catsdogscars: DatasetParams
+    pascalpart: DatasetParams
+    monumai: DatasetParams
+    coco: DatasetParams
+
+    def __getitem__(self, name: str) -> DatasetParams:
+        section: DatasetParams = getattr(self, name)
+        return section

@@ -1,0 +1,54 @@
+"""Each test prints how many times faster a fast path is than its plain peer, on equal results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from analysis.classification import classification_scores
+from pasta.datasets.build import build_images
+from pasta.datasets.drawn.scene import Options
+from pasta.datasets.drawn.source import DrawnSource
+
+
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds and result of a call."""
+    started = time.perf_counter()
+    result = call()
+    return time.perf_counter() - started, result
+
+
+def test_bootstrap_of_macro_f1_against_a_loop_over_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 6, 300)
+    predicted = np.where(rng.random(300) < 0.8, labels, rng.integers(0, 6, 300))
+    picks = rng.integers(0, 300, (2000, 300))
+    slow, values = timed(
+        lambda: [f1_score(labels[pick], predicted[pick], average="macro") for pick in picks]
+    )
+    fast, table = timed(lambda: classification_scores(labels, predicted, 6, resamples=2000))
+    low, high = np.quantile(values, [0.025, 0.975])
+    row = table.iloc[1]
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.02)
+    print(f"\nbootstrap of macro-F1: {slow / fast:.0f}x a loop over scikit-learn ({fast:.3f} s)")
+
+
+@pytest.mark.parametrize("dataset", ["catsdogscars", "pascalpart", "monumai", "coco"])
+def test_drawing_with_two_processes_against_one(dataset: str, tmp_path: Path) -> None:
+    source = DrawnSource(dataset, 0, (600, 0, 0), Options())
+    items = list(source.items())
+
+    def draw(processes: int) -> None:
+        build_images(dataset, source, items, 96, tmp_path / str(processes), processes)
+
+    one, _ = timed(lambda: draw(1))
+    two, _ = timed(lambda: draw(2))
+    same = (tmp_path / "1/images.npy").read_bytes() == (tmp_path / "2/images.npy").read_bytes()
+    assert same
+    print(f"\n{dataset}: {600 / two:.0f} images/s, {one / two:.2f}x one process")

@@ -1,0 +1,59 @@
+"""A few drawn images and small settings for the tests of CLIP models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from pasta import store, tables
+from pasta.datasets.build import build_images
+from pasta.datasets.concepts import concept_table
+from pasta.datasets.drawn.scene import Options
+from pasta.datasets.drawn.source import DrawnSource
+from pasta.datasets.stored import CONCEPTS, open_dataset
+from pasta.models.data import TrainingData
+from pasta.params.clip import ClipParams, ClipTrainingParams
+
+torch.set_num_threads(1)  # batches this small only lose by being shared between cores
+SIZE, TEMPLATE = 48, "a photo of a {}"
+
+
+def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
+    training = {
+        "epochs": 2,
+        "learning_rate": 0.004,
+        "weight_decay": 0.05,
+        "batch_size": 16,
+        "patience": 2,
+        "small_size": 32,
+        "small_share": 0.5,
+        "shift": 0.06,
+        "concept_weight": 1.0,
+        "caption_weight": 0.3,
+        "threads": 1,
+    }
+    return ClipParams(
+        architecture="pasta-tiny",
+        weights=weights,
+        image_size=SIZE,
+        template=TEMPLATE,
+        training=ClipTrainingParams(**{**training, **changes}),
+    )
+
+
+def drawn_data(root: Path, name: str, counts: tuple[int, int, int] = (24, 8, 8)) -> TrainingData:
+    folder = root / name
+    source = DrawnSource(name, 0, counts, Options())
+    build_images(name, source, list(source.items()), SIZE, folder, processes=1)
+    data = open_dataset(folder)
+    concepts = concept_table(data.images, data.regions(), data.parts)
+    store.write(concepts, folder / CONCEPTS, tables.CONCEPTS, {"images": data.images})
+    params: Any = SimpleNamespace(clip=clip_params())
+    return TrainingData(open_dataset(folder), 0, params, root)
+
+
+def silent(words: str, done: int | None = None, total: int | None = None) -> None:
+    """Progress that nobody looks at."""

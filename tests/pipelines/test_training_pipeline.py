@@ -1,0 +1,111 @@
+"""The whole pipeline of the tiny profile, once: trained, tracked, reused, asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+from PIL import Image
+
+from pasta import store, tables
+from pasta.models.catalog import ORDER
+from tests.conftest import Runner, copy_project, runner
+
+DATASETS = ("catsdogscars", "pascalpart", "monumai", "coco")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_project(tmp_path_factory.mktemp("pipeline") / "project")
+
+
+@pytest.fixture(scope="module")
+def run(project: Path) -> Runner:
+    call = runner(project)
+    call("dvc", "repro")
+    return call
+
+
+pytestmark = pytest.mark.slow
+
+
+def test_everything_is_made_and_a_second_run_makes_nothing(run: Runner, project: Path) -> None:
+    again = run("dvc", "repro").stdout
+    assert "Data and pipelines are up to date" in again or "Running stage" not in again
+    for dataset in DATASETS:
+        folder = project / "pipelines/data" / dataset
+        images = store.read(folder / "images.parquet", tables.IMAGES)
+        table = store.read(folder / "predictions.parquet", tables.PREDICTIONS, {"images": images})
+        assert set(table["model"]) == set(ORDER)
+    assert (project / "reports/figures/accuracy.svg").stat().st_size > 1000
+
+
+def test_there_is_one_run_per_classifier_with_the_md5s_of_its_data(
+    run: Runner, project: Path
+) -> None:
+    client = mlflow.MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("classifiers")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], max_results=100)
+    named = {entry.info.run_name: entry for entry in runs}
+    assert len(runs) == len(DATASETS) * len(ORDER) + 1 and "clip" in named
+    one = named["coco-resnet50"]
+    pixels = "pipelines/data/coco/images.npy"
+    assert one.data.tags[f"md5.{pixels}"] == _locked(project, pixels)
+    assert {"accuracy", "macro_f1", "seconds", "parameters"} <= set(one.data.metrics)
+    assert one.data.params["training.learning_rate"] == "0.004"
+    files = {file.path for file in client.list_artifacts(one.info.run_id)}
+    assert {"curves.png", "confusion.png"} <= files
+    version = client.get_model_version("coco-resnet50", "1")
+    assert version.run_id == one.info.run_id
+
+
+def test_a_registered_model_predicts_like_the_stored_table(
+    run: Runner, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    mlflow.set_tracking_uri(f"sqlite:///{project / 'mlflow.db'}")
+    served = mlflow.pyfunc.load_model("models:/monumai-resnet50/1")
+    folder = project / "pipelines/data/monumai"
+    images = store.read(folder / "images.parquet", tables.IMAGES)
+    rows = images.loc[images["split"] == "test", "row"].to_numpy()
+    probabilities = served.predict(np.array(store.read_array(folder / "images.npy")[rows]))
+    table = store.read(folder / "predictions.parquet", tables.PREDICTIONS)
+    expected = table.loc[table["model"] == "resnet50", "probability"].to_numpy()
+    np.testing.assert_allclose(probabilities.max(1), expected, atol=1e-5)
+
+
+def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project: Path) -> None:
+    params = project / "params.yaml"
+    before = params.read_text()
+    old = "training: {epochs: 2, learning_rate: 0.002"
+    assert before.count(old) == 1  # of vit_b_16
+    params.write_text(before.replace(old, old.replace("0.002", "0.0021")))
+    said = run("dvc", "repro").stderr
+    params.write_text(before)
+    for dataset in DATASETS:
+        assert f"classifiers of {dataset}: vit_b_16: trained in" in said
+        assert f"classifiers of {dataset}: resnet50: is up to date" in said
+    assert "clip:" not in said and "images of" not in said
+
+
+def test_images_are_predicted_from_the_command_line(run: Runner, project: Path) -> None:
+    pixels = store.read_array(project / "pipelines/data/coco/images.npy")
+    Image.fromarray(np.array(pixels[0])).save(project / "one.png")
+    asked = ("pasta", "predict", "one.png", "--dataset", "coco", "--model")
+    answer = json.loads(run(*asked, "clip_qda", "--json").stdout)[0]
+    assert len(answer["classes"]) == 5 and len(answer["concepts"]) == 5
+    assert sum(entry["probability"] for entry in answer["classes"]) <= 1 + 1e-6
+    assert "probability" in run(*asked, "resnet50").stdout
+    wrong = run(*asked, "resnet51", check=False)
+    assert wrong.returncode == 1 and "Did you mean 'resnet50'?" in wrong.stderr
+    assert "resnet50_bcos" in run("pasta", "models").stdout
+
+
+def _locked(project: Path, path: str) -> str:
+    from pasta.tracking import locked_md5s
+
+    return locked_md5s(project)[path]
