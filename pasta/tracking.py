@@ -117,6 +117,19 @@ def connect(experiment: Experiment) -> Any:
     return mlflow
 
 
+def prepare(experiment: Experiment) -> threading.Thread:
+    """Start connecting while something else computes; join the thread before the first run.
+
+    A server that cannot be reached is reported at once, before any work.
+    """
+    uri = tracking_uri()
+    if uri.startswith("http"):
+        require_server(uri)
+    thread = threading.Thread(target=connect, args=(experiment,), daemon=True)
+    thread.start()
+    return thread
+
+
 def tracking_uri() -> str:
     """``MLFLOW_TRACKING_URI``, or the project's own SQLite file."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project_root() / 'mlflow.db'}"

@@ -21,15 +21,16 @@ def main(
     from pasta.params import load_params
     from pasta.paths import processors, project_root
     from pasta.progress import lines
-    from pasta.tracking import connect
+    from pasta.tracking import prepare
     from reports.plots.classifiers import confusion_figure, curves_figure
 
-    connect("classifiers")  # an unreachable server is better known before an hour of training
+    connecting = prepare("classifiers")
     params = load_params()
     data = TrainingData(open_dataset(folder), params.seed, params, project_root())
     with lines(f"classifiers of {data.name}") as say:
         suite = train_suite(data, folder / "models", say, workers=workers or processors())
         scores = describe(data, suite)
+        connecting.join()
         for trained in suite:
             found = f"{scores[trained.name]['accuracy']['estimate']:.1%} of test images right"
             if trained.history is None:

@@ -104,7 +104,8 @@ class BcosRecipe:
     def build(context: ModelContext, settings: BcosParams) -> BcosClassifier:
         """A network with random weights."""
         with seeded(context, "resnet50_bcos"):
-            return BcosClassifier(context.classes, settings)
+            model = BcosClassifier(context.classes, settings)
+        return model.to(memory_format=torch.channels_last)
 
     @staticmethod
     def fit(

@@ -93,7 +93,7 @@ def _optimizer(
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
     trained = [value for value in network.parameters() if value.requires_grad]
     optimizer = torch.optim.AdamW(
-        trained, lr=settings.learning_rate, weight_decay=settings.weight_decay
+        trained, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
     )
     steps = settings.epochs * -(-images // settings.batch_size)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
