@@ -64,10 +64,11 @@ def curves_figure(curves: Mapping[str, Sequence[float]], best_epoch: int | None)
 def confusion_figure(counts: NDArray[np.int64], classes: Sequence[str]) -> Figure:
     """Labels in rows, predictions in columns, shares of the row as shades, counts as numbers."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    side = 1.6 + 0.42 * len(classes)
+    side, left, bottom, rest = 0.42 * len(classes), 1.7, 1.6, 0.15  # inches
+    wide, high = left + side + rest, bottom + side + rest
     with style():
-        figure = Figure(figsize=(side + 1.0, side + 0.6))
-        figure.subplots_adjust(left=1.7 / (side + 1.0), right=0.98, top=0.98, bottom=0.33)
+        figure = Figure(figsize=(wide, high))
+        figure.subplots_adjust(left / wide, bottom / high, 1 - rest / wide, 1 - rest / high)
         panel = figure.subplots()
         panel.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         for row, column in np.argwhere(counts > 0):
