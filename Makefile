@@ -5,7 +5,10 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTHON ?= python3
+# The interpreter below any environment that happens to be active: it is the one that has pip.
+ifndef PYTHON
+PYTHON := $(shell python3 -c "import sys; print(sys._base_executable)")
+endif
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 STAMP := $(VENV)/.installed
 
