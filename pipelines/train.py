@@ -16,8 +16,8 @@ def main(
     from pasta import store, tables
     from pasta.datasets.stored import open_dataset
     from pasta.models.data import TrainingData
-    from pasta.models.report import describe, track
-    from pasta.models.suite import predictions, train_suite
+    from pasta.models.report import Score, describe, track
+    from pasta.models.suite import Trained, predictions, train_suite
     from pasta.params import load_params
     from pasta.paths import processors, project_root
     from pasta.progress import lines
@@ -27,17 +27,22 @@ def main(
     connecting = prepare("classifiers")
     params = load_params()
     data = TrainingData(open_dataset(folder), params.seed, params, project_root())
-    with lines(f"classifiers of {data.name}") as say:
-        suite = train_suite(data, folder / "models", say, workers=workers or processors())
-        scores = describe(data, suite)
+    scores: dict[str, Score] = {}
+
+    def ready(trained: Trained) -> None:
+        scores[trained.name] = own = describe(data, trained)
+        found = f"{own['accuracy']['estimate']:.1%} of test images right"
+        if trained.history is None:
+            say(trained.name, f"is up to date, {found}")
+            return
         connecting.join()
-        for trained in suite:
-            found = f"{scores[trained.name]['accuracy']['estimate']:.1%} of test images right"
-            if trained.history is None:
-                say(trained.name, f"is up to date, {found}")
-            else:
-                track(data, trained, folder, scores, (curves_figure, confusion_figure))
-                say(trained.name, f"trained in {trained.card['seconds']:.1f} s, {found}")
+        track(data, trained, folder, own, (curves_figure, confusion_figure))
+        say(trained.name, f"trained in {trained.card['seconds']:.1f} s, {found}")
+
+    with lines(f"classifiers of {data.name}") as say:
+        suite = train_suite(
+            data, folder / "models", say, workers=workers or processors(), ready=ready
+        )
     images = data.dataset.images
     table = predictions(data, suite)
     store.write(table, folder / "predictions.parquet", tables.PREDICTIONS, {"images": images})

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import torch
 from bcos.models.resnet import BasicBlock, BcosResNet, Bottleneck
-from bcos.modules.norms import BatchNormUncentered2d, NoBias
+from bcos.modules.norms import NoBias
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
+from pasta.models.bcos_layers import QuickBatchNorm, QuickBcosConv2d
 from pasta.models.black_box import fit_black_box, seeded
 from pasta.models.data import ModelContext, TrainingData
 from pasta.params.networks import BcosParams
@@ -30,7 +31,8 @@ class BcosClassifier(BlackBox):
             list(settings.blocks),
             num_classes=len(self.classes),
             inplanes=settings.width,
-            norm_layer=NoBias(BatchNormUncentered2d),  # the papers' choice for deep networks
+            norm_layer=NoBias(QuickBatchNorm),  # uncentred: the papers' choice for deep networks
+            conv_layer=QuickBcosConv2d,
         )
 
     def forward(self, images: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 from pasta.datasets.stored import StoredDataset
 
@@ -116,3 +117,8 @@ class TrainingData:
 def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
     """Bytes (n, h, w, 3) to floats 0-1 (n, 3, h, w), channels last in memory as CPUs like it."""
     return torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255)
+
+
+def shrunk(images: Tensor, size: int) -> Tensor:
+    """The images at a smaller size, or as they are if they are not larger."""
+    return images if images.shape[-1] <= size else interpolate(images, (size, size), mode="area")

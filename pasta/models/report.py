@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,25 @@ from pasta.models.suite import Trained, settings
 from pasta.models.tracked import register
 from pasta.tracking import tracked_run
 
-Scores = dict[str, dict[str, Any]]
+Score = dict[str, Any]
 Figures = tuple[Callable[..., Any], Callable[..., Any]]  # learning curves, confusion
 
 
-def describe(data: TrainingData, suite: Sequence[Trained]) -> Scores:
-    """Accuracy and macro-F1 with intervals, seconds and size of every model."""
+def describe(data: TrainingData, trained: Trained) -> Score:
+    """Accuracy and macro-F1 with intervals, kind and size of a model."""
     labels = data.labels[data.rows("test")].numpy()
-    scores: Scores = {}
-    for trained in suite:
-        predicted = trained.probabilities.argmax(1).numpy()
-        table = classification_scores(labels, predicted, len(data.classes), seed=data.seed)
-        measures = {
-            str(row["measure"]): {
-                key: round(float(row[key]), 4) for key in ("estimate", "low", "high")
-            }
-            for row in table.to_dict("records")
-        }
-        scores[trained.name] = {
-            **measures,
-            "n": len(labels),
-            "kind": trained.model.kind,
-            "parameters": trained.card["parameters"],
-        }
-    return scores
+    predicted = trained.probabilities.argmax(1).numpy()
+    table = classification_scores(labels, predicted, len(data.classes), seed=data.seed)
+    measures = {
+        str(row["measure"]): {key: round(float(row[key]), 4) for key in ("estimate", "low", "high")}
+        for row in table.to_dict("records")
+    }
+    return {
+        **measures,
+        "n": len(labels),
+        "kind": trained.model.kind,
+        "parameters": trained.card["parameters"],
+    }
 
 
 def collect(files: Mapping[str, Path]) -> pd.DataFrame:
@@ -60,9 +55,7 @@ def titles() -> dict[str, str]:
     return {name: _title(name) for name in ORDER}
 
 
-def track(
-    data: TrainingData, trained: Trained, folder: Path, scores: Scores, figures: Figures
-) -> None:
+def track(data: TrainingData, trained: Trained, folder: Path, own: Score, figures: Figures) -> None:
     """One run: settings, curves, confusion, scores, the data's md5s and the registered model."""
     name, history = trained.name, trained.history
     inputs = [folder / file for file in (IMAGES, REGIONS, CONCEPTS, PIXELS)]
@@ -77,7 +70,6 @@ def track(
         inputs=inputs, params=sections, record=record,
     ) as run:  # fmt: skip
         run.set_tags({"dataset": data.name, "model": name, "title": _title(name)})
-        own = scores[name]
         run.log_metrics(
             {
                 "accuracy": own["accuracy"]["estimate"],

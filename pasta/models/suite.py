@@ -45,23 +45,30 @@ Say = Callable[..., None]  # model, a few words and, if known, how much is done 
 
 
 def train_suite(
-    data: TrainingData, folder: Path, say: Say, names: Sequence[str] = ORDER, workers: int = 1
+    data: TrainingData,
+    folder: Path,
+    say: Say,
+    names: Sequence[str] = ORDER,
+    workers: int = 1,
+    ready: Callable[[Trained], None] | None = None,
 ) -> list[Trained]:
     """Train what has changed, ``workers`` models at a time, and reuse the rest.
 
-    Each model is saved as soon as it is ready, so a killed run continues where it was. Models that
-    others start from come first and have torch's threads for themselves; the rest are trained
-    side by side with one thread each. Both numbers are fixed, so that the result does not depend
-    on the number of cores.
+    Each model is saved as soon as it is ready, so a killed run continues where it was; ``ready``
+    hears of it then, while others are still trained. Models that others start from come first and
+    have torch's threads for themselves; the rest are trained side by side with one thread each.
+    Both numbers are fixed, so that the result does not depend on the number of cores.
     """
     require_examples(data)
     prints = fingerprints(data, names)
     done: dict[str, Trained] = {}
     for name in names:
-        found = _reuse(folder / name, prints[name], data)
-        if found is not None:
-            say(name, "is up to date")
-            done[name] = _ready(found, data)
+        stored = _reuse(folder / name, prints[name], data)
+        if stored is not None:
+            done[name] = _ready(stored, data)
+    tell = ready or (lambda _: None)
+    for found in done.values():
+        tell(found)
     missing = [name for name in names if name not in done]
     models = {name: MODELS[name].build(data, settings(data, name)) for name in missing}
     torch.set_num_threads(THREADS)
@@ -72,6 +79,7 @@ def train_suite(
         card = {**trained.card, "fingerprint": prints[trained.name]}
         checkpoint.save(trained.model, folder / trained.name, card)
         done[trained.name] = trained
+        tell(trained)
     return [done[name] for name in names]
 
 
@@ -152,11 +160,26 @@ def _is_start(data: TrainingData, name: str, others: Sequence[str]) -> bool:
 def _trained(
     data: TrainingData, models: Mapping[str, Classifier], say: Say, workers: int
 ) -> Iterator[Trained]:
-    """Yield each model when it is trained."""
+    """Yield each model when it is trained.
+
+    The longest begin first, so that no worker is idle at the end; one worker sees to the quick ones
+    before, so that there is something to tell MLflow meanwhile.
+    """
+    efforts = {name: _effort(data, name) for name in models}
+    long = sorted((name for name in models if efforts[name] > 0), key=lambda name: -efforts[name])
+    quick = [name for name in models if efforts[name] == 0]
+    order = [*long[: workers - 1], *quick, *long[workers - 1 :]]
+    torch.set_num_threads(1)  # here too, where MLflow tries each model: more would only wait
     with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        jobs = [pool.submit(_fit, data, name, model, say) for name, model in models.items()]
+        jobs = [pool.submit(_fit, data, name, models[name], say) for name in order]
         for job in as_completed(jobs):
             yield job.result()
+
+
+def _effort(data: TrainingData, name: str) -> float:
+    """How long the model's training takes compared with others', roughly."""
+    training = getattr(settings(data, name), "training", None)
+    return training.epochs * MODELS.entry(name).metadata.get("effort", 1) if training else 0
 
 
 def _fit(data: TrainingData, name: str, model: Classifier, say: Say) -> Trained:

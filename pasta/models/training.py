@@ -7,11 +7,10 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
 from pasta.errors import PastaError
 from pasta.models.base import History, Progress, torch_generator
-from pasta.models.data import TrainingData
+from pasta.models.data import TrainingData, shrunk
 from pasta.params.networks import GradientParams
 
 
@@ -119,9 +118,7 @@ def _epoch(
     for batch, images in data.batches(order, batch_size):
         flipped = torch.rand(len(batch), generator=random) < 0.5
         mirrored = torch.where(flipped[:, None, None, None], images.flip(3), images)
-        if size < data.size:
-            mirrored = interpolate(mirrored, (size, size), mode="area")
-        value = loss(mirrored, batch, flipped)
+        value = loss(shrunk(mirrored, size), batch, flipped)
         optimizer.zero_grad(set_to_none=True)
         value.backward()  # type: ignore[no-untyped-call]
         optimizer.step()

@@ -53,6 +53,7 @@ class Xnesyl(ConceptModel):
     title="X-NeSyL",
     family="concept",
     doi="10.1016/j.inffus.2021.09.022",
+    effort=2,  # an epoch of the detector next to one of a classifier
 )
 class XnesylRecipe:
     """First the detector on boxes, then the classifier on its scores."""

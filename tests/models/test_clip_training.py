@@ -15,7 +15,7 @@ from pasta.models.clip.losses import Truth, caption_loss, class_loss, concept_lo
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompt_table
 from pasta.models.clip.stage import make_clip
-from pasta.models.clip.training import train_clip
+from pasta.models.clip.training import encode_briefly, train_clip
 from pasta.models.data import TrainingData
 from tests.models.clip_data import SIZE, TEMPLATE, clip_params, drawn_data, silent
 
@@ -106,3 +106,12 @@ def test_augmentation_keeps_shape_and_range() -> None:
     assert float(changed.max()) <= 1
     still = augment(images, 0.0, torch.Generator().manual_seed(0))
     assert torch.equal(still.flip(3).sort(3).values, images.sort(3).values)
+
+
+def test_texts_without_their_empty_places_are_the_same() -> None:
+    model, tokenizer = open_model("pasta-tiny", None, None, 0)
+    tokens = tokenizer(["a photo of a cat", "a photo of a dog with a tail"])
+    found = encode_briefly(model, tokens)
+    torch.testing.assert_close(found, model.encode_text(tokens, normalize=True))
+    found.sum().backward()
+    assert model.positional_embedding.grad is not None

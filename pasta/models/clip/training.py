@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from pasta.models.base import History, Progress, torch_generator
 from pasta.models.clip.batches import Batch, Mixture, augment, write_captions
@@ -92,7 +93,10 @@ class Learner:
         # rows would cost as much as the rest of the text tower.
         self.model.token_embedding.weight.requires_grad_(False)
         self.optimizer = torch.optim.AdamW(
-            list(self._groups()), lr=settings.learning_rate, weight_decay=settings.weight_decay
+            list(self._groups()),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,
         )
 
     def schedule(self, steps: int) -> None:
@@ -116,18 +120,14 @@ class Learner:
         return float(loss.detach())
 
     def _loss(self, features: Tensor, batch: Batch) -> Tensor:
-        tokens = self.tokens
-        if self.settings.caption_weight:
-            tokens = torch.cat([tokens, batch.captions])
-        texts = self.model.encode_text(tokens, normalize=True)
-        similarities = features @ texts.T
-        asked = similarities[:, : len(self.tokens)]
+        asked = features @ encode_briefly(self.model, self.tokens).T
         scale = self.model.logit_scale.exp()
         loss = class_loss(scale * asked, batch.truths)
         seen = concept_loss(self.concept_scale(asked), batch.truths)
         loss = loss + self.settings.concept_weight * seen
         if self.settings.caption_weight:
-            told = caption_loss(scale * similarities[:, len(self.tokens) :], batch.truths)
+            told = features @ encode_briefly(self.model, batch.captions).T
+            told = caption_loss(scale * told, batch.truths)
             loss = loss + self.settings.caption_weight * told
         return loss
 
@@ -138,6 +138,21 @@ class Learner:
         yield {"params": [parameter for parameter in trained if parameter.ndim > 1]}
         plain = [parameter for parameter in trained if parameter.ndim <= 1]
         yield {"params": plain, "weight_decay": 0.0}
+
+
+def encode_briefly(model: Any, tokens: Tensor) -> Tensor:
+    """Unit vectors of texts, without the empty places behind the longest of them.
+
+    A causal text tower reads a text at its end and never looks ahead, so the result is the same;
+    prompts are short, and the empty places would be half of the work.
+    """
+    length = int(tokens.count_nonzero(1).max())
+    shortened = {
+        "positional_embedding": model.positional_embedding[:length],
+        "attn_mask": model.attn_mask[:length, :length],
+    }
+    features: Tensor = functional_call(model, shortened, (None, tokens[:, :length]))[1]
+    return features
 
 
 @torch.no_grad()
