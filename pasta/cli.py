@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pasta.commands import data, models, outcome, profile, tables
+from pasta.commands import data, explanations, models, outcome, profile, tables
 from pasta.stage import guarded
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
 app.command("models")(models.models)
 app.command("predict")(models.predict)
+app.command("techniques")(explanations.techniques)
+app.command("explain")(explanations.explain)
 app.command("outcome")(outcome.outcome)
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import (
@@ -20,6 +20,9 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Bar:
@@ -95,3 +98,12 @@ def bar(description: str, total: int, unit: str = "it") -> Iterator[Bar]:
     seconds = max(time.perf_counter() - started, 1e-9)
     rate = f"{line.done / seconds:.0f} {unit}/s" if line.done else "nothing to do"
     sys.stderr.write(f"{description}: {line.done} {unit} in {seconds:.1f} s ({rate})\n")
+
+
+def print_seconds(spent: pd.DataFrame) -> None:
+    """Say how long each piece of work took: rows of ``work``, a column for each backbone."""
+    wide = spent.pivot_table("seconds", "work", "backbone", aggfunc="sum", sort=False)
+    for work, seconds in wide.iterrows():
+        parts = [f"{name} {value:.2f}" for name, value in seconds.dropna().items()]
+        sys.stderr.write(f"{work}: {', '.join(parts)} s\n")
+    sys.stderr.write(f"all together: {spent['seconds'].sum():.1f} s\n")

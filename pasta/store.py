@@ -11,7 +11,7 @@ import glob
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,6 +120,32 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[
             _reserve(file.fileno(), temporary.stat().st_size)
         yield array
         array.flush()
+
+
+@contextmanager
+def growing_array(
+    path: Path, shape: tuple[int, ...], dtype: DTypeLike
+) -> Iterator[Callable[[NDArray[Any]], None]]:
+    """Yield a function that appends rows to an array, which appears at ``path`` when it is full.
+
+    Rows go through the file, not through a mapping, so they do not stay in memory.
+    """
+    kind, missing = np.dtype(dtype), shape[0]
+    with atomic(path) as temporary, temporary.open("wb") as file:
+        header = {"descr": kind.str, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+
+        def append(rows: NDArray[Any]) -> None:
+            nonlocal missing
+            missing -= len(rows)
+            if rows.shape[1:] != shape[1:] or missing < 0:
+                raise ValueError(f"{rows.shape} does not fit into {shape}")
+            file.write(np.ascontiguousarray(rows, dtype=kind).tobytes())
+
+        yield append
+        if missing:
+            raise ValueError(f"{path}: {missing} of {shape[0]} rows are missing")
+        file.flush()
 
 
 def write_json(value: Any, path: Path) -> None:

@@ -20,6 +20,7 @@ from pasta.registry import Registry
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
 RANKINGS = ("Q7", "Q8", "Q9")
 KINDS = ("saliency", "concept")
+STATUSES = ("ok", "zero", "constant", "nan")
 BOX = ("x0", "y0", "x1", "y1")
 
 Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
@@ -263,11 +264,25 @@ EXPLANATIONS = _add(
             "backbone": _name("a classifier"),
             "kind": _one_of(KINDS),
             "predicted": _text("a class of the dataset"),
-            "status": _one_of(("ok", "zero", "constant", "nan")),
-            "row": _whole("row in the technique's array", 0),
+            "status": _one_of(STATUSES),
+            "scale": _number("largest absolute value of the raw attribution", 0),
+            "row": _whole("row in the technique's file", 0),
         },
         (_IMAGE,),
         (_PREDICTED,),
+    )
+)
+
+ATTRIBUTIONS = _add(
+    Table(
+        "attributions",
+        "one technique's concept attributions: a file per technique",
+        ("row", "concept"),
+        {
+            "row": _whole("row named by the explanations and perturbed tables", 0),
+            "concept": _text("a concept of the dataset"),
+            "value": _number("signed; divided by the scale of its row", -1, 1, nullable=True),
+        },
     )
 )
 
@@ -282,7 +297,10 @@ PERTURBED = _add(
             "perturbation": _name("a perturbation"),
             "magnitude": _number("0 to 1", 0, 1),
             "predicted": _text("the class predicted for the perturbed image"),
-            "row": _whole("row in the technique's array", 0),
+            "changed": _flag("whether it differs from the class predicted for the original"),
+            "status": _one_of(STATUSES),
+            "scale": _number("largest absolute value of the raw attribution", 0),
+            "row": _whole("row in the technique's file", 0),
         },
         (_SAMPLES,),
     )

@@ -7,6 +7,7 @@ halves, an extractor of concept scores and an interpretable classifier on top, e
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -37,7 +38,10 @@ class Classifier(nn.Module):
 
     def probabilities(self, images: Tensor) -> Tensor:
         """Class probabilities, n x classes, each row summing to one."""
-        logits: Tensor = self(images)
+        return self.to_probabilities(self(images))
+
+    def to_probabilities(self, logits: Tensor) -> Tensor:
+        """Logits to probabilities."""
         return logits.softmax(1)
 
     def saved_state(self) -> dict[str, Tensor]:
@@ -49,15 +53,15 @@ class Classifier(nn.Module):
         self.load_state_dict(dict(state), strict=True)
 
 
-class BlackBox(Classifier):
+class BlackBox(Classifier, ABC):
     """A classifier that is explained from outside."""
 
     kind: Kind = "black box"
     token_grid: tuple[int, int] | None = None  # rows x columns of a transformer's image tokens
 
+    @abstractmethod
     def cam_layers(self) -> list[nn.Module]:
         """The layer(s) whose activations CAM methods weigh."""
-        raise NotImplementedError(type(self).__name__)
 
 
 class ConceptModel(Classifier):

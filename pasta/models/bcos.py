@@ -40,11 +40,10 @@ class BcosClassifier(BlackBox):
         logits: Tensor = self.network(self.encode(images))
         return logits
 
-    def probabilities(self, images: Tensor) -> Tensor:
+    def to_probabilities(self, logits: Tensor) -> Tensor:
         """Independent sigmoids, scaled to sum to one."""
-        scores: Tensor = self(images).sigmoid()
-        total: Tensor = scores.sum(1, keepdim=True)
-        return scores / total.clamp_min(1e-12)
+        scores = logits.sigmoid()
+        return scores / scores.sum(1, keepdim=True).clamp_min(1e-12)
 
     @staticmethod
     def encode(images: Tensor) -> Tensor:

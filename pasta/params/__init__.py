@@ -17,6 +17,7 @@ from pasta.errors import InputError
 from pasta.params.base import Section
 from pasta.params.clip import ClipParams
 from pasta.params.datasets import DatasetParams, DatasetsParams
+from pasta.params.explanations import ExplanationParams
 from pasta.params.models import AllModelsParams
 from pasta.params.scoring import AnnotationParams, EmbeddingParams, ScoringParams
 from pasta.paths import PARAMS, project_root
@@ -32,6 +33,7 @@ class Params(Section):
     datasets: DatasetsParams
     clip: ClipParams
     models: AllModelsParams
+    explanations: ExplanationParams
     annotations: AnnotationParams
     embedding: EmbeddingParams
     scoring: ScoringParams

@@ -113,5 +113,5 @@ def test_texts_without_their_empty_places_are_the_same() -> None:
     tokens = tokenizer(["a photo of a cat", "a photo of a dog with a tail"])
     found = encode_briefly(model, tokens)
     torch.testing.assert_close(found, model.encode_text(tokens, normalize=True))
-    found.sum().backward()
-    assert model.positional_embedding.grad is not None
+    (slope,) = torch.autograd.grad(found.sum(), model.positional_embedding)
+    assert slope.isfinite().all()

@@ -89,7 +89,50 @@ def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project:
     for dataset in DATASETS:
         assert f"classifiers of {dataset}: vit_b_16: trained in" in said
         assert f"classifiers of {dataset}: resnet50: is up to date" in said
+        assert f"explanations of {dataset}: gradcam/vit_b_16: " in said
+        assert f"explanations of {dataset}: gradcam/resnet50: " not in said
     assert "clip:" not in said and "images of" not in said
+
+
+def test_every_technique_has_explained_original_and_perturbed_images(
+    run: Runner, project: Path
+) -> None:
+    listed = json.loads(run("pasta", "techniques", "--json").stdout)
+    assert len(listed) == 46 and not any(row["extra"] for row in listed)
+    every = json.loads(run("pasta", "techniques", "--json", "--extras").stdout)
+    for dataset in DATASETS:
+        folder = project / "pipelines/data" / dataset
+        explained = store.read(folder / "explanations.parquet", tables.EXPLANATIONS)
+        assert set(explained["method"] + "/" + explained["backbone"]) == {
+            row["technique"] for row in every
+        }
+        perturbed = store.read(folder / "perturbed.parquet", tables.PERTURBED)
+        assert len(perturbed) == 2 * len(explained)
+        shares = store.read_json(folder / "explanations.json")["not_ok"]
+        assert set(shares) == {row["technique"] for row in every}
+    for name in ("resnet50", "vit_b_16", "clip_zero_shot", "concepts"):
+        with Image.open(project / f"reports/figures/gallery-{name}.jpg") as picture:
+            assert picture.width > 500
+
+
+def test_an_image_is_explained_from_the_command_line(run: Runner, project: Path) -> None:
+    pixels = store.read_array(project / "pipelines/data/coco/images.npy")
+    Image.fromarray(np.array(pixels[1])).save(project / "two.png")
+    asked = ("pasta", "explain", "two.png", "--dataset", "coco")
+    run(*asked, "--technique", "gradcam/resnet50")
+    run(*asked, "--technique", "rise_cbm/clip_qda", "--out", "bars.png", "--class", "workplace")
+    run(*asked, "--all", "--out", "sheet.jpg")
+    for name in ("two.gradcam-resnet50.png", "bars.png", "sheet.jpg"):
+        with Image.open(project / name) as picture:
+            assert min(picture.size) > 100
+    for wrong, reason in {
+        "rise_cbm/vit_b_16": "RISE-CBM needs a concept model; vit_b_16 is not one",
+        "gradcam": "method/backbone",
+    }.items():
+        refused = run(*asked, "--technique", wrong, "--out", "no.png", check=False)
+        assert refused.returncode == 1 and reason in refused.stderr
+    unnamed = run(*asked, "--technique", "gradcam/resnet50", "--out", "no.txt", check=False)
+    assert unnamed.returncode == 2 and not (project / "no.png").exists()
 
 
 def test_images_are_predicted_from_the_command_line(run: Runner, project: Path) -> None:

@@ -1,0 +1,1 @@
+"""Explanations: methods, techniques (method x backbone) and the engine that computes them."""

@@ -1,0 +1,162 @@
+"""Explanations for anybody's classifier: ``from pasta import explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+
+from pasta.errors import PastaError
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import Reshape, View
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.layers import resolve_layer
+from pasta.models.base import Classifier
+from pasta.models.bcos import BcosClassifier
+from pasta.params.explanations import (
+    ConceptLimeParams,
+    ConceptRiseParams,
+    ConceptShapParams,
+    FactorizationParams,
+    LimeParams,
+    MethodsParams,
+    RiseParams,
+    ShapParams,
+)
+
+DEFAULTS = MethodsParams(
+    dff=FactorizationParams(components=5),
+    lime=LimeParams(
+        samples=1000, kernel_width=0.25, segmenter="quickshift", segments=50, penalty=1.0
+    ),
+    shap=ShapParams(samples=500, segments=50),
+    rise=RiseParams(masks=2000, cells=7, keep=0.5),
+    lime_cbm=ConceptLimeParams(samples=5000, kernel_width=0.75, penalty=1.0),
+    shap_cbm=ConceptShapParams(samples=2048),
+    rise_cbm=ConceptRiseParams(masks=4000, keep=0.5),
+)
+
+
+def explain(
+    model: nn.Module,
+    images: Tensor | ArrayLike,
+    targets: Tensor | ArrayLike | None = None,
+    methods: Sequence[str] = ("gradcam",),
+    target_layer: nn.Module | str | None = None,
+    reshape: Reshape | None = None,
+    batch_size: int | None = None,
+    *,
+    settings: MethodsParams = DEFAULTS,
+    seed: int = 0,
+) -> dict[str, NDArray[np.float32]]:
+    """Explain any torch image classifier by several methods that share their passes.
+
+    Parameters
+    ----------
+    model
+        Maps images (n, 3, height, width) to logits (n, classes). It is explained in evaluation
+        mode and left as it was found.
+    images
+        The images as the model wants them, normalised or not.
+    targets
+        The class to explain for each image; None explains the predicted ones.
+    methods
+        Keys as listed by ``pasta techniques``: gradcam, eigencam, lime, ...
+    target_layer
+        Where CAM methods look, a module or its dotted name; None finds it for the torchvision and
+        timm families.
+    reshape
+        From the layer's output to (n, channels, h, w); None finds it for token layers.
+    batch_size
+        Images at a time, 16 by default.
+    settings, seed
+        Parameters of the methods that have some, and the seed of their randomness.
+
+    Returns
+    -------
+    For each method its maps (n, height, width) as people see them: from 0 to 1 and, for methods
+    with a sign, from -1 to 1. A map that is constant or not a number is all zero.
+    """
+    pictures = _checked_images(images)
+    was_training = model.training
+    model.eval()
+    try:
+        view = _view(model, methods, target_layer, reshape)
+        classes = _checked_targets(view, pictures, targets)
+        work = Work(
+            view, lambda part: pictures[part], classes, dict(settings), seed, batch_size or 16
+        )
+        found: dict[str, NDArray[np.float32]] = {
+            name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods
+        }
+        for part in attributions(work, methods):
+            sign = METHODS.entry(part.method).metadata["sign"]
+            stop = part.start + len(part.raw)
+            found[part.method][part.start : stop] = shown_maps(part.raw, sign)
+    finally:
+        model.train(was_training)
+    return found
+
+
+def _view(
+    model: nn.Module, methods: Sequence[str], layer: nn.Module | str | None, reshape: Reshape | None
+) -> View:
+    """The model as methods see it, after a look at what they need: nothing is computed before."""
+    for name in methods:
+        _require(name, model)
+    needs = [name for name in methods if METHODS.entry(name).metadata["needs_layer"]]
+    if isinstance(model, Classifier) and layer is None and reshape is None:
+        return view_of(model)
+    if not needs and layer is None:
+        return View(model)
+    found, own = resolve_layer(model, layer)
+    return View(model, found, reshape or own)
+
+
+def _require(name: str, model: nn.Module) -> None:
+    about = METHODS.entry(name).metadata
+    kind = type(model).__name__
+    if about["attribution"] == "concepts":
+        raise PastaError(f"{about['title']} explains by concepts, not by maps; {kind} gives none")
+    if name == "bcos" and not isinstance(model, BcosClassifier):
+        raise PastaError(f"{about['title']} needs a B-cos network; {kind} is not one")
+
+
+def _checked_images(images: Any) -> Tensor:
+    pictures = torch.as_tensor(np.asarray(images) if not isinstance(images, Tensor) else images)
+    if pictures.ndim != 4 or pictures.shape[1] != 3 or not len(pictures):
+        raise PastaError(
+            f"the images have the shape {tuple(pictures.shape)}, expected (n, 3, height, width)"
+        )
+    if not pictures.is_floating_point():
+        raise PastaError(f"the images are {pictures.dtype}, expected floats")
+    return pictures.detach()
+
+
+def _checked_targets(view: View, images: Tensor, targets: Any) -> Tensor:
+    """Class indices that exist; one forward pass of one image tells how many there are."""
+    with torch.inference_mode():
+        try:
+            classes = view.logits(images[:1]).shape[-1]
+        except (RuntimeError, AssertionError) as error:
+            size = " x ".join(map(str, images.shape[2:]))
+            raise PastaError(f"the model cannot take images of {size} pixels: {error}") from error
+    if targets is None:
+        return torch.cat([predicted_classes(view, part) for part in torch.split(images, 16)])
+    chosen = torch.as_tensor(targets)
+    if chosen.shape != (len(images),) or chosen.is_floating_point():
+        raise PastaError(
+            f"the targets have the shape {tuple(chosen.shape)} and are {chosen.dtype}, expected "
+            f"one class index for each of {len(images)} images"
+        )
+    outside = [int(index) for index in chosen if not 0 <= index < classes]
+    if outside:
+        raise PastaError(
+            f"there is no class {outside[0]}: the model has {classes}, numbered from 0"
+        )
+    return chosen.long()

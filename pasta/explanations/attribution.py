@@ -1,0 +1,79 @@
+"""From what a method computes to what is stored and what people see.
+
+*Raw* attributions have the images' size. Maps of positive methods are rectified at the resolution
+of the method and then enlarged; signed methods keep both signs. Raw values are stored divided by
+the largest absolute value of their map, which is kept beside them (``scale``), because half
+precision has no room for very small gradients.
+
+*Shown* maps are what people see: a positive map from 0 (its least value) to 1 (its largest), a
+signed map from -1 to 1 with 0 where nothing speaks for or against.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import interpolate
+
+from pasta.explanations.base import Sign
+
+Status = Literal["ok", "zero", "constant", "nan"]
+FLAT = 1e-6  # a map that varies less than this share of its largest value is constant
+
+
+def raw_maps(computed: Tensor, size: tuple[int, int], sign: Sign) -> Tensor:
+    """Rectify (positive methods) and enlarge to the images' size."""
+    maps = computed.relu() if sign == "positive" else computed
+    maps = maps.float()
+    if tuple(maps.shape[1:]) == size:
+        return maps
+    return interpolate(maps[:, None], size, mode="bilinear", align_corners=False)[:, 0]
+
+
+def shown_maps(raw: NDArray[Any], sign: Sign) -> NDArray[np.float32]:
+    """The maps (n, h, w) as people see them; constant maps are shown as nothing at all."""
+    values = np.nan_to_num(np.asarray(raw, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
+    if sign == "signed":
+        return _divided(values, np.abs(values).max((1, 2), keepdims=True))
+    low = values.min((1, 2), keepdims=True)
+    return _divided(values - low, values.max((1, 2), keepdims=True) - low)
+
+
+def statuses(raw: NDArray[Any]) -> list[Status]:
+    """What is the matter with each attribution (first axis), if anything."""
+    flat = np.asarray(raw, dtype=np.float32).reshape(len(raw), -1)
+    return [_status(values) for values in flat]
+
+
+def scaled(raw: NDArray[Any]) -> tuple[NDArray[np.float16], NDArray[np.float64]]:
+    """Attributions in half precision within [-1, 1], and the scales that give them back."""
+    values = np.asarray(raw, dtype=np.float32)
+    axes = tuple(range(1, values.ndim))
+    finite = np.where(np.isfinite(values), np.abs(values), 0)
+    scales = finite.max(axes, initial=0.0).astype(np.float64)
+    shape = (-1, *([1] * len(axes)))
+    halves = values / np.where(scales > 0, scales, 1).reshape(shape).astype(np.float32)
+    return halves.astype(np.float16), scales
+
+
+def _status(values: NDArray[np.float32]) -> Status:
+    if not np.isfinite(values).all():
+        return "nan"
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0:
+        return "zero"
+    return "constant" if float(np.ptp(values)) <= FLAT * largest else "ok"
+
+
+def _divided(values: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
+
+
+def as_numpy(maps: Tensor) -> NDArray[np.float32]:
+    """A detached array."""
+    result: NDArray[np.float32] = maps.detach().to(torch.float32).numpy()
+    return result

@@ -1,0 +1,167 @@
+"""What an explanation method is, and what it is given.
+
+A method is a function from :class:`Given` (a model, a batch of images, the classes to explain) to
+attributions: a saliency method returns maps (n, h, w) at any resolution, a concept method one
+number per concept (n, concepts). Whatever several methods need, one forward and one backward pass
+above all, :class:`Given` computes once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from pasta.errors import PastaError
+from pasta.models.base import ConceptModel, torch_generator
+from pasta.registry import Registry
+
+Functioning = Literal[
+    "gradient",
+    "perturbation",
+    "factorization",
+    "gradient and factorization",
+    "interpretable latent space",
+    "counterfactual",
+]
+Attribution = Literal["image", "concepts"]
+Stage = Literal["ante-hoc", "post-hoc"]
+Sign = Literal["positive", "signed"]
+Reshape = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class View:
+    """A classifier as explanation methods see it."""
+
+    network: nn.Module  # images (n, 3, height, width) to logits (n, classes)
+    layer: nn.Module | None = None  # where CAM methods look
+    reshape: Reshape | None = None  # the layer's output to (n, channels, h, w), if it is not so
+    to_probabilities: Callable[[Tensor], Tensor] = field(default=lambda logits: logits.softmax(1))
+    concepts: ConceptModel | None = None  # the same classifier, if it has concepts
+
+    def logits(self, images: Tensor) -> Tensor:
+        """Class scores before any normalisation."""
+        result: Tensor = self.network(images)
+        return result
+
+    def probabilities(self, images: Tensor) -> Tensor:
+        """Class probabilities."""
+        return self.to_probabilities(self.logits(images))
+
+    def maps(self, output: Tensor) -> Tensor:
+        """The target layer's output as feature maps (n, channels, h, w)."""
+        return output if self.reshape is None else self.reshape(output)
+
+    def require_layer(self) -> nn.Module:
+        """The target layer, or an error."""
+        if self.layer is None:
+            raise PastaError("this model has no layer that CAM methods could look at")
+        return self.layer
+
+    def require_concepts(self) -> ConceptModel:
+        """The concept model, or an error."""
+        if self.concepts is None:
+            raise PastaError("this model is not a concept model")
+        return self.concepts
+
+
+@dataclass(frozen=True)
+class SharedPass:
+    """What one forward and one backward pass leave behind at the target layer."""
+
+    activations: Tensor  # (n, channels, h, w)
+    gradients: Tensor  # same shape: derivative of the target's logit
+    whole: Any = None  # what FullGrad collects on the way, if it was asked for
+
+
+@dataclass
+class Given:
+    """A batch to explain, and what its methods share."""
+
+    view: View
+    images: Tensor  # (n, 3, height, width), 0 to 1
+    targets: Tensor  # (n,), the class whose score is explained
+    settings: Mapping[str, Any] = field(default_factory=dict)  # method -> its parameters
+    seed: int = 0
+    budget: int = 256  # images that may be in one forward pass
+    whole: bool = False  # whether the shared pass also serves FullGrad
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width of the images."""
+        return int(self.images.shape[2]), int(self.images.shape[3])
+
+    def generator(self, number: int, purpose: str) -> torch.Generator:
+        """Randomness that depends on the image itself, not on its place in a batch or a list."""
+        pixels = self.images[number].contiguous().numpy().tobytes()
+        digest = hashlib.md5(pixels, usedforsecurity=False).hexdigest()
+        return torch_generator(self.seed, purpose, digest)
+
+    def one_by_one(self) -> Iterator[Given]:
+        """The same request for each image alone."""
+        for number in range(len(self)):
+            part = slice(number, number + 1)
+            yield Given(
+                self.view,
+                self.images[part],
+                self.targets[part],
+                self.settings,
+                self.seed,
+                self.budget,
+            )
+
+    @cached_property
+    def passed(self) -> SharedPass:
+        """One forward and one backward pass, for all methods that look at them."""
+        from pasta.explanations.passes import shared_pass
+
+        return shared_pass(self.view, self.images, self.targets, self.whole)
+
+    @cached_property
+    def concept_scores(self) -> Tensor:
+        """Scores of the concepts (n, concepts), for all methods that explain by concepts."""
+        with torch.inference_mode():
+            return self.view.require_concepts().concept_scores(self.images).clone()
+
+
+Method = Callable[[Given], Tensor]
+METHODS: Registry[Method] = Registry("method")
+
+
+def method(
+    key: str,
+    *,
+    title: str,
+    functioning: Functioning,
+    doi: str,
+    attribution: Attribution = "image",
+    stage: Stage = "post-hoc",
+    sign: Sign = "positive",
+    backbones: tuple[str, ...] = ("resnet50", "vit_b_16", "clip_zero_shot"),
+    needs_layer: bool = False,
+) -> Callable[[Method], Method]:
+    """Register a method with what there is to know about it.
+
+    ``sign`` says what becomes of negative values: a positive method's are cut off, a signed one's
+    are shown in another colour. ``backbones`` are those the method is applied to in this project.
+    """
+    return METHODS.register(
+        key,
+        title=title,
+        functioning=functioning,
+        doi=doi,
+        attribution=attribution,
+        stage=stage,
+        sign=sign,
+        backbones=backbones,
+        needs_layer=needs_layer,
+    )

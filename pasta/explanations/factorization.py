@@ -1,0 +1,93 @@
+"""Maps from factorised activations: principal components and non-negative factors."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pasta.explanations.base import Given, method
+from pasta.params.explanations import FactorizationParams
+
+
+@method(
+    "eigencam",
+    title="EigenCAM",
+    functioning="factorization",
+    doi="10.1109/IJCNN48605.2020.9206626",
+    needs_layer=True,
+)
+def eigencam(given: Given) -> Tensor:
+    """The activations along their first principal component (Muhammad 2020)."""
+    return first_component(given.passed.activations)
+
+
+@method(
+    "eigengradcam",
+    title="EigenGradCAM",
+    functioning="gradient and factorization",
+    doi="10.1109/IJCNN48605.2020.9206626",
+    needs_layer=True,
+)
+def eigengradcam(given: Given) -> Tensor:
+    """The first principal component of gradient x activation, which knows of the class."""
+    return first_component(given.passed.activations * given.passed.gradients)
+
+
+@method(
+    "dff",
+    title="Deep Feature Factorization",
+    functioning="factorization",
+    doi="10.1007/978-3-030-01264-9_21",
+    needs_layer=True,
+)
+def deep_feature_factorization(given: Given) -> Tensor:
+    """The non-negative factor of the activations that speaks most for the class (Collins 2018).
+
+    Each image's activations are factorised into a few places (maps) x features; a factor's voice
+    is how much it adds to the class score to first order, with gradients averaged over the cells.
+    """
+    settings: FactorizationParams = given.settings["dff"]
+    shared = given.passed
+    voices = shared.gradients.mean((2, 3))
+    maps = [
+        _loudest_factor(activations, voice, settings.components)
+        for activations, voice in zip(shared.activations, voices, strict=True)
+    ]
+    return torch.stack(maps)
+
+
+def first_component(maps: Tensor) -> Tensor:
+    """Project (n, channels, h, w) on the first principal direction of its cells, image by image.
+
+    Cells are centred; the sign is the one that the singular value decomposition gives, as in the
+    authors' code.
+    """
+    number, channels, height, width = maps.shape
+    cells = maps.reshape(number, channels, -1).transpose(1, 2)
+    cells = cells - cells.mean(1, keepdim=True)
+    projected = [
+        _project(image) if bool(image.isfinite().all()) else torch.full((len(image),), torch.nan)
+        for image in cells
+    ]
+    return torch.stack(projected).reshape(number, height, width)
+
+
+def _project(cells: Tensor) -> Tensor:
+    directions: Tensor = torch.linalg.svd(cells, full_matrices=False).Vh
+    return cells @ directions[0]
+
+
+def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tensor:
+    from sklearn.decomposition import NMF
+
+    channels, height, width = activations.shape
+    cells = activations.relu().reshape(channels, -1).T.double().numpy()
+    components = min(components, *cells.shape)
+    if not np.isfinite(cells).all() or not cells.any():
+        return activations.sum(0) * 0  # nothing to factorise; not a number stays visible
+    model = NMF(components, init="nndsvda", tol=1e-3, max_iter=300)
+    places = model.fit_transform(cells)
+    gains = (model.components_ @ voice.double().numpy()) * places.sum(0)
+    loudest = places[:, int(gains.argmax())]
+    return torch.from_numpy(loudest).to(activations).reshape(height, width)

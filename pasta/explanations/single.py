@@ -1,0 +1,92 @@
+"""Explanations of one image, whoever's, by this project's classifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pasta.explanations.attribution import shown_maps, statuses
+from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.techniques import Technique
+from pasta.models.data import as_tensor
+from pasta.models.predicting import open_classifier, read_image
+from pasta.params import load_params
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a technique says about an image."""
+
+    technique: Technique
+    pixels: NDArray[np.uint8]  # (height, width, 3), as the model saw it
+    predicted: str
+    probability: float  # of the predicted class
+    explained: str  # the class that is explained
+    shown: NDArray[np.float32]  # a map (height, width), or one value for each concept
+    concepts: tuple[str, ...]  # their names; empty for maps
+    status: str
+
+
+def explain_file(
+    file: Path,
+    dataset: str,
+    chosen: Sequence[Technique],
+    label: str | None = None,
+    advance: Callable[[str], None] | None = None,
+) -> list[Answer]:
+    """Explain the predicted class, or the one called ``label``, by several techniques."""
+    answers: dict[Technique, Answer] = {}
+    for backbone in dict.fromkeys(one.backbone for one in chosen):
+        ours = [one for one in chosen if one.backbone == backbone]
+        for answer in _explain(file, dataset, backbone, ours, label):
+            answers[answer.technique] = answer
+            if advance is not None:
+                advance(answer.technique.key)
+    return [answers[one] for one in chosen]
+
+
+def _explain(
+    file: Path, dataset: str, backbone: str, ours: Sequence[Technique], label: str | None
+) -> list[Answer]:
+    from pasta.datasets.vocabulary import vocabulary
+
+    params, words = load_params(), vocabulary(dataset)
+    model, size = open_classifier(dataset, backbone)
+    pixels = read_image(file, size)
+    images = as_tensor(pixels[None])
+    with torch.inference_mode():
+        probability, predicted = model.probabilities(images)[0].max(0)
+    target = int(predicted) if label is None else words.class_index(label)
+    work = Work(
+        view_of(model),
+        lambda part: images[part],
+        torch.tensor([target]),
+        dict(params.explanations.methods),
+        params.seed,
+        budget=params.explanations.budget,
+    )
+    by_method = {one.method: one for one in ours}
+    return [
+        Answer(
+            by_method[part.method],
+            pixels,
+            words.classes[int(predicted)],
+            float(probability),
+            words.classes[target],
+            _shown(part.raw, by_method[part.method]),
+            () if by_method[part.method].kind == "saliency" else words.concepts,
+            statuses(part.raw)[0],
+        )
+        for part in attributions(work, list(by_method))
+    ]
+
+
+def _shown(raw: NDArray[np.float32], technique: Technique) -> NDArray[np.float32]:
+    every = raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
+    shown: NDArray[np.float32] = every[0]
+    return shown

@@ -1,0 +1,244 @@
+"""For each image a light perturbation that keeps the predicted class, a strong one that changes it.
+
+The search for one image is written as a generator that asks for one trial after another; all
+searches advance in lock step, so that a round of trials is one prediction. What is found for an
+image depends on its key, its pixels, the seed and the settings, never on the images beside it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pasta.errors import PastaError
+from pasta.params.explanations import PerturbationParams
+from pasta.perturbations.transforms import PERTURBATIONS
+from pasta.seeds import entropy, generator
+
+Predict = Callable[[Tensor], Tensor]  # images (n, 3, height, width) to class indices (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A perturbed image and what the model says about it."""
+
+    perturbation: str
+    magnitude: float
+    predicted: int
+    image: Tensor  # (3, height, width), whole steps of 1/255: exactly what was classified
+    changed: bool  # whether the class is another than that of the original
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is shown beside an image: a light perturbation for Q5, a strong one for Q6."""
+
+    light: Found
+    strong: Found
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What came of one request."""
+
+    found: Found
+    visible: bool  # whether any pixel differs from the original
+
+
+Request = tuple[str, float]  # a perturbation and its magnitude
+Search = Generator[Request, Trial, Found]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One image as its searches see it."""
+
+    key: str
+    image: Tensor
+    predicted: int
+
+
+def find_pairs(
+    predict: Predict,
+    images: Tensor,
+    keys: Sequence[str],
+    seed: int,
+    settings: PerturbationParams,
+    budget: int,
+    perturbations: Sequence[str] | None = None,
+) -> list[Pair]:
+    """Search a light and a strong perturbation of each image.
+
+    Parameters
+    ----------
+    predict
+        The model: images (n, 3, height, width) to class indices.
+    images
+        (n, 3, height, width), 0 to 1.
+    keys
+        A name for each image, from which its randomness is made.
+    seed
+        Of all random choices: the order of perturbations, places of crops and patches.
+    settings
+        How many perturbations to try, how long to bisect, how strong "light" may be.
+    budget
+        Images in one call of ``predict``, at most.
+    perturbations
+        Those to choose from; all, if not given.
+
+    Returns
+    -------
+    list of Pair
+        ``light.changed`` is never true; its magnitude is 0 only if no tried perturbation kept the
+        class while altering a pixel.
+        ``strong.changed`` is false only if no tried perturbation changed the class at magnitude 1.
+    """
+    names = tuple(PERTURBATIONS if perturbations is None else perturbations)
+    if not names:
+        raise PastaError("there is no perturbation to choose from")
+    for name in names:
+        PERTURBATIONS.entry(name)  # an unknown name is an error before anything is computed
+    searches: list[tuple[Subject, Search]] = []
+    for subject in _subjects(predict, images, keys, budget):
+        light = _order(names, seed, "light", subject.key, settings.tries)
+        strong = _order(names, seed, "strong", subject.key, settings.tries)
+        unchanged = Found(light[0], 0.0, subject.predicted, subject.image, False)
+        searches.append((subject, search_light(light, unchanged, settings)))
+        searches.append((subject, search_strong(strong, settings)))
+    found = _in_lock_step(predict, searches, seed, budget)
+    return [Pair(*both) for both in zip(found[::2], found[1::2], strict=True)]
+
+
+def search_strong(order: Sequence[str], settings: PerturbationParams) -> Search:
+    """The weakest found magnitude that changes the class, of the first perturbation that does.
+
+    If none does, the first perturbation at full strength.
+    """
+    tried: list[Trial] = []
+    for name in order:
+        tried.append((yield name, 1.0))
+        best = tried[-1].found
+        if not best.changed:
+            continue
+        kept = 0.0
+        for _ in range(settings.steps):
+            trial = yield name, (kept + best.magnitude) / 2
+            if trial.found.changed:
+                best = trial.found
+            else:
+                kept = trial.found.magnitude
+        return best
+    return tried[0].found
+
+
+def search_light(order: Sequence[str], unchanged: Found, settings: PerturbationParams) -> Search:
+    """The strongest found magnitude, up to the limit, that keeps the class and can be seen.
+
+    The first perturbation for which there is one is taken; if there is none, the image stays as
+    it is (``unchanged``). A perturbation that alters no pixel, such as a change of saturation of a
+    grey image, would be no perturbation.
+    """
+    for name in order:
+        trial = yield name, settings.light
+        if not trial.found.changed:
+            if trial.visible:
+                return trial.found
+            continue  # a weaker one cannot be seen either
+        best, kept, lost = None, 0.0, settings.light
+        for _ in range(settings.steps):
+            trial = yield name, (kept + lost) / 2
+            if trial.found.changed:
+                lost = trial.found.magnitude
+            else:
+                kept = trial.found.magnitude
+                best = trial.found if trial.visible else best
+        if best is not None:
+            return best
+    return unchanged
+
+
+def _subjects(predict: Predict, images: Tensor, keys: Sequence[str], budget: int) -> list[Subject]:
+    """The images with their keys and predicted classes."""
+    if len(keys) != len(images):
+        raise PastaError(f"{len(images)} images, but {len(keys)} keys")
+    originals = quantised(images)
+    classes: list[int] = []
+    for start in range(0, len(originals), budget):
+        classes += _predicted(predict, originals[start : start + budget])
+    return [
+        Subject(key, image, label)
+        for key, image, label in zip(keys, originals, classes, strict=True)
+    ]
+
+
+def quantised(images: Tensor) -> Tensor:
+    """The images as they will be read back after being stored as bytes."""
+    pixels = (images.detach() * 255).round().clamp(0, 255).to(torch.uint8)
+    return pixels.float().div(255).contiguous(memory_format=torch.channels_last)
+
+
+def _order(names: Sequence[str], seed: int, purpose: str, key: str, tries: int) -> list[str]:
+    """The perturbations to try for one image, in the order in which to try them."""
+    shuffled = generator(seed, purpose, key).permutation(len(names))
+    return [names[number] for number in shuffled[:tries]]
+
+
+def _in_lock_step(
+    predict: Predict, searches: Sequence[tuple[Subject, Search]], seed: int, budget: int
+) -> list[Found]:
+    """Run all searches to their end, each round of requests in as few predictions as possible."""
+    found: dict[int, Found] = {}
+    requests: dict[int, Request] = {
+        number: next(search) for number, (_, search) in enumerate(searches)
+    }
+    while requests:
+        asked, requests = requests, {}
+        numbers = list(asked)
+        for start in range(0, len(numbers), budget):
+            part = numbers[start : start + budget]
+            subjects = [searches[number][0] for number in part]
+            trials = _try(predict, subjects, [asked[number] for number in part], seed)
+            for number, trial in zip(part, trials, strict=True):
+                try:
+                    requests[number] = searches[number][1].send(trial)
+                except StopIteration as end:
+                    found[number] = end.value
+    return [found[number] for number in range(len(searches))]
+
+
+def _try(
+    predict: Predict, subjects: Sequence[Subject], requests: Sequence[Request], seed: int
+) -> list[Trial]:
+    """Perturb one image for each request and classify all of them at once."""
+    images = quantised(_perturbed(subjects, requests, seed))
+    trials: list[Trial] = []
+    predicted = _predicted(predict, images)
+    for subject, (name, magnitude), image, label in zip(
+        subjects, requests, images, predicted, strict=True
+    ):
+        # A copy, because a row would keep the whole round in memory.
+        found = Found(name, magnitude, label, image.clone(), label != subject.predicted)
+        trials.append(Trial(found, not torch.equal(image, subject.image)))
+    return trials
+
+
+def _perturbed(subjects: Sequence[Subject], requests: Sequence[Request], seed: int) -> Tensor:
+    """One image for each request, perturbation by perturbation."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, (name, _) in enumerate(requests):
+        places[name].append(place)
+    result = torch.stack([subject.image for subject in subjects])
+    for name, rows in places.items():
+        magnitudes = torch.tensor([requests[row][1] for row in rows], dtype=torch.float64)
+        seeds = [entropy(seed, name, subjects[row].key) % 2**63 for row in rows]
+        result[rows] = PERTURBATIONS[name](result[rows], magnitudes, seeds)
+    return result
+
+
+def _predicted(predict: Predict, images: Tensor) -> list[int]:
+    """The classes of some images."""
+    return [int(label) for label in predict(images).tolist()]

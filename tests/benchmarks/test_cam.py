@@ -1,0 +1,63 @@
+"""Eight CAM methods on one shared pass against grad-cam's classes one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torchvision.models import resnet50, vit_b_16
+
+from pasta import explain
+from tests.benchmarks.test_ratios import timed
+
+PEERS = {
+    "gradcam": "GradCAM",
+    "hirescam": "HiResCAM",
+    "gradcam_elementwise": "GradCAMElementWise",
+    "gradcam++": "GradCAMPlusPlus",
+    "xgradcam": "XGradCAM",
+    "eigencam": "EigenCAM",
+    "eigengradcam": "EigenGradCAM",
+    "layercam": "LayerCAM",
+}
+
+
+def tokens_to_cells(tokens: torch.Tensor) -> torch.Tensor:
+    return tokens[:, 1:].transpose(1, 2).reshape(len(tokens), -1, 14, 14)
+
+
+@pytest.mark.parametrize("make", [resnet50, vit_b_16])
+def test_eight_methods_share_one_pass(make: Callable[[], Any]) -> None:
+    import pytorch_grad_cam
+    from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
+
+    torch.manual_seed(0)
+    network = make().eval()
+    transformer = make is vit_b_16
+    if transformer:  # torchvision starts with a zero head: all gradients would be zero
+        torch.nn.init.normal_(network.heads.head.weight, std=0.02)
+    layer = network.encoder.layers[-1].ln_1 if transformer else network.layer4[-1]
+    reshape = tokens_to_cells if transformer else None
+    images, targets = torch.rand(8, 3, 224, 224), torch.arange(8)
+
+    def one_by_one() -> dict[str, Any]:
+        asked = [ClassifierOutputTarget(int(one)) for one in targets]
+        found = {}
+        for name, peer in PEERS.items():
+            with getattr(pytorch_grad_cam, peer)(network, [layer], reshape) as method:
+                found[name] = method(images, asked)
+        return found
+
+    def together() -> dict[str, Any]:
+        return explain(network, images, targets, list(PEERS), layer, reshape)
+
+    explain(network, images[:2], targets[:2], list(PEERS), layer, reshape)  # warm up both
+    fast, ours = timed(together)
+    slow, theirs = timed(one_by_one)
+    for name in PEERS:
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-4, err_msg=name)
+    print(f"\n{make.__name__}: eight CAM methods {slow / fast:.1f}x grad-cam ({fast:.2f} s)")
+    assert slow / fast >= 12

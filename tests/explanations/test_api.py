@@ -1,0 +1,170 @@
+"""`from pasta import explain` on anybody's model, and what it says before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torchvision.models import resnet18, vit_b_16
+
+from pasta import explain
+from pasta.errors import PastaError
+from pasta.explanations.base import METHODS
+from tests.explanations.networks import SmallNet, pictures
+
+CAMS = ["gradcam", "eigencam", "layercam", "fullgrad", "ablationcam", "dff"]
+
+
+@pytest.fixture(scope="module")
+def network() -> nn.Module:
+    torch.manual_seed(0)
+    network: nn.Module = resnet18(num_classes=5)
+    return network
+
+
+def test_a_torchvision_model_is_explained_by_methods_that_share_their_passes(
+    network: nn.Module,
+) -> None:
+    calls = 0
+
+    def count(*_: Any) -> None:
+        nonlocal calls
+        calls += 1
+
+    handle = network.register_forward_hook(count)
+    try:
+        found = explain(network, pictures(3, 64), [0, 1, 4], ["gradcam", "layercam", "eigencam"])
+    finally:
+        handle.remove()
+    assert calls == 2  # one look at the number of classes, one shared pass
+    for maps in found.values():
+        assert maps.shape == (3, 64, 64)
+        assert maps.min() == 0 and maps.max() == 1
+
+
+def test_the_model_is_left_as_it_was_found(network: nn.Module) -> None:
+    network.train()
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    explain(network, pictures(2, 64), [0, 1], CAMS)
+    assert network.training
+    assert all(value.grad is None for value in network.parameters())
+    assert not any(module._forward_hooks for module in network.modules())
+    torch.testing.assert_close(dict(network.state_dict()), before)
+    network.eval()
+
+
+def test_layers_are_found_or_given_as_module_or_name(network: Any) -> None:
+    images, targets = pictures(2, 64), [0, 1]
+    own = explain(network, images, targets)["gradcam"]
+    named = explain(network, images, targets, target_layer="layer4.1")["gradcam"]
+    given = explain(network, images, targets, target_layer=network.layer4[1])["gradcam"]
+    np.testing.assert_array_equal(own, named)
+    np.testing.assert_array_equal(own, given)
+    other = explain(network, images, targets, target_layer="layer3")["gradcam"]
+    assert not np.allclose(own, other)
+
+
+def test_predicted_classes_are_explained_unless_others_are_asked_for(network: nn.Module) -> None:
+    images = pictures(3, 64)
+    network.eval()
+    predicted = network(images).argmax(1)
+    np.testing.assert_array_equal(
+        explain(network, images)["gradcam"], explain(network, images, predicted)["gradcam"]
+    )
+
+
+def test_batches_change_nothing(network: nn.Module) -> None:
+    images = pictures(5, 64)
+    one = explain(network, images, [0] * 5, CAMS, batch_size=1)
+    all_ = explain(network, images, [0] * 5, CAMS, batch_size=8)
+    for name in CAMS:
+        np.testing.assert_allclose(one[name], all_[name], atol=2e-3, err_msg=name)
+
+
+def test_tokens_of_a_transformer_become_maps() -> None:
+    torch.manual_seed(0)
+    network = vit_b_16(num_classes=3, image_size=32)
+    nn.init.normal_(network.heads.head.weight)
+    found = explain(network, pictures(2, 32), [0, 2], ["gradcam", "ablationcam"])
+    assert found["gradcam"].shape == (2, 32, 32)
+
+
+class Calls(nn.Module):
+    """Counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network, self.asked = SmallNet(), 0
+
+    def forward(self, images: Tensor) -> Tensor:
+        self.asked += len(images)
+        result: Tensor = self.network(images)
+        return result
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": ["gradcamm"]}, "Did you mean 'gradcam"),
+        ({"methods": ["gradcam", "lime_cbm"]}, "LIME-CBM explains by concepts"),
+        ({"methods": ["bcos"]}, "BCos needs a B-cos network; Calls is not one"),
+        ({"target_layer": "network.lst"}, "network.last"),
+        ({"target_layer": nn.Conv2d(3, 3, 1)}, "no part of"),
+    ],
+)
+def test_what_a_method_cannot_do_is_said_before_any_work(
+    options: dict[str, Any], message: str
+) -> None:
+    network = Calls()
+    with pytest.raises(PastaError, match=message):
+        explain(network, pictures(2), [0, 1], **options)
+    assert network.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("images", "targets", "message"),
+    [
+        (torch.rand(3, 16, 16), [0], r"shape \(3, 16, 16\), expected \(n, 3, height, width\)"),
+        (torch.zeros(1, 3, 8, 8, dtype=torch.uint8), [0], "torch.uint8, expected floats"),
+        (torch.rand(2, 3, 16, 16), [0, 4], "there is no class 4: the model has 4"),
+        (torch.rand(2, 3, 16, 16), [0, -1], "there is no class -1"),
+        (torch.rand(2, 3, 16, 16), [0], "one class index for each of 2 images"),
+        (torch.rand(2, 3, 16, 16), [0.0, 1.0], "one class index for each of 2 images"),
+    ],
+)
+def test_wrong_images_and_classes_are_refused(images: Tensor, targets: Any, message: str) -> None:
+    with pytest.raises(PastaError, match=message):
+        explain(SmallNet(), images, targets, target_layer="last")
+
+
+def test_images_of_another_size_are_refused_by_a_model_that_cannot_take_them() -> None:
+    network = vit_b_16(num_classes=3, image_size=32)
+    with pytest.raises(PastaError, match="cannot take images of 48 x 48 pixels"):
+        explain(network, pictures(1, 48), [0])
+
+
+def test_numpy_images_and_every_saliency_method_work_on_a_foreign_model() -> None:
+    from pasta.explanations.api import DEFAULTS
+
+    values = DEFAULTS.model_dump()
+    values["lime"] |= {"samples": 30, "segmenter": "slic", "segments": 8}
+    values["shap"] |= {"samples": 30, "segments": 6}
+    values["rise"] |= {"masks": 30, "cells": 4}
+    settings = type(DEFAULTS).model_validate(values)
+    names = [
+        entry.key
+        for entry in METHODS.entries()
+        if entry.metadata["attribution"] == "image" and entry.key != "bcos"
+    ]
+    network = SmallNet()
+    nn.init.ones_(network.head.bias)  # AblationCAM divides by the score: it must be positive
+    found = explain(
+        network, pictures(2).numpy(), [0, 1], names, target_layer="active", settings=settings
+    )
+    assert set(found) == set(names)
+    for name, maps in found.items():
+        assert maps.shape == (2, 16, 16) and np.isfinite(maps).all(), name
+        assert maps.any(), name
