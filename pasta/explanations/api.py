@@ -14,8 +14,9 @@ from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Reshape, View
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.engine import Work, attributions, needs_pass, predicted_classes, view_of
 from pasta.explanations.layers import resolve_layer
+from pasta.explanations.passes import target_logits
 from pasta.models.base import Classifier
 from pasta.models.bcos import BcosClassifier
 from pasta.params.explanations import (
@@ -87,7 +88,7 @@ def explain(
     model.eval()
     try:
         view = _view(model, methods, target_layer, reshape)
-        classes = _checked_targets(view, pictures, targets)
+        classes = _checked_targets(view, pictures, targets, methods)
         work = Work(
             view, lambda part: pictures[part], classes, dict(settings), seed, batch_size or 16
         )
@@ -98,6 +99,8 @@ def explain(
             sign = METHODS.entry(part.method).metadata["sign"]
             stop = part.start + len(part.raw)
             found[part.method][part.start : stop] = shown_maps(part.raw, sign)
+    except (RuntimeError, AssertionError) as error:
+        raise _reason(model, pictures, error) from error
     finally:
         model.train(was_training)
     return found
@@ -116,6 +119,17 @@ def _view(
         return View(model)
     found, own = resolve_layer(model, layer)
     return View(model, found, reshape or own)
+
+
+def _reason(model: nn.Module, images: Tensor, error: Exception) -> Exception:
+    """What to say of an error: that the images do not fit, if the model alone cannot take one."""
+    try:
+        with torch.inference_mode():
+            model(images[:1])
+    except (RuntimeError, AssertionError):
+        size = " x ".join(map(str, images.shape[2:]))
+        return PastaError(f"the model cannot take images of {size} pixels: {error}")
+    return error
 
 
 def _require(name: str, model: nn.Module) -> None:
@@ -138,14 +152,8 @@ def _checked_images(images: Any) -> Tensor:
     return pictures.detach()
 
 
-def _checked_targets(view: View, images: Tensor, targets: Any) -> Tensor:
-    """Class indices that exist; one forward pass of one image tells how many there are."""
-    with torch.inference_mode():
-        try:
-            classes = view.logits(images[:1]).shape[-1]
-        except (RuntimeError, AssertionError) as error:
-            size = " x ".join(map(str, images.shape[2:]))
-            raise PastaError(f"the model cannot take images of {size} pixels: {error}") from error
+def _checked_targets(view: View, images: Tensor, targets: Any, methods: Sequence[str]) -> Tensor:
+    """One class index for each image; the first pass tells whether there are such classes."""
     if targets is None:
         return torch.cat([predicted_classes(view, part) for part in torch.split(images, 16)])
     chosen = torch.as_tensor(targets)
@@ -154,9 +162,9 @@ def _checked_targets(view: View, images: Tensor, targets: Any) -> Tensor:
             f"the targets have the shape {tuple(chosen.shape)} and are {chosen.dtype}, expected "
             f"one class index for each of {len(images)} images"
         )
-    outside = [int(index) for index in chosen if not 0 <= index < classes]
-    if outside:
-        raise PastaError(
-            f"there is no class {outside[0]}: the model has {classes}, numbered from 0"
-        )
+    extremes = torch.stack([chosen.min(), chosen.max()]).long()
+    if not any(needs_pass(name) for name in methods) or len(images) > 16:
+        with torch.inference_mode():  # a look at one image, before a long computation
+            target_logits(view, images[:1], extremes[:1])
+            target_logits(view, images[:1], extremes[1:])
     return chosen.long()

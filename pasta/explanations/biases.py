@@ -8,14 +8,13 @@ to it without needing one is a bias.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -42,19 +41,6 @@ class Contribution:
 Hear = Callable[[Contribution], None]
 Rule = Callable[..., Constant | None]
 _ATTENTION = signature(functional.multi_head_attention_forward)
-
-
-@contextmanager
-def frozen(network: nn.Module) -> Iterator[None]:
-    """Parameters need no gradient meanwhile."""
-    needy = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    try:
-        for parameter in needy:
-            parameter.requires_grad_(False)
-        yield
-    finally:
-        for parameter in needy:
-            parameter.requires_grad_(True)
 
 
 class Watch(TorchFunctionMode):

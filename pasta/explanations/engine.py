@@ -86,13 +86,18 @@ def attributions(
             work.budget,
             whole="fullgrad" in methods,
         )
-        if any(METHODS.entry(name).metadata["needs_layer"] for name in methods) or given.whole:
+        if any(needs_pass(name) for name in methods):
             with _timed(spent, SHARED):
                 _ = given.passed
         for name in methods:
             with _timed(spent, name):
                 raw = _raw(given, name)
             yield Part(name, start, raw)
+
+
+def needs_pass(name: str) -> bool:
+    """Whether a method looks at activations or gradients."""
+    return name == "fullgrad" or bool(METHODS.entry(name).metadata["needs_layer"])
 
 
 def _raw(given: Given, name: str) -> NDArray[np.float32]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta.explanations.base import Given, method
@@ -60,22 +64,28 @@ def deep_feature_factorization(given: Given) -> Tensor:
 def first_component(maps: Tensor) -> Tensor:
     """Project (n, channels, h, w) on the first principal direction of its cells, image by image.
 
-    Cells are centred; the sign is the one that the singular value decomposition gives, as in the
-    authors' code.
+    Cells are centred. The sign of a singular vector is free, so what is shown as important may be
+    the background: here it is LAPACK's choice, as in the authors' code.
     """
     number, channels, height, width = maps.shape
     cells = maps.reshape(number, channels, -1).transpose(1, 2)
     cells = cells - cells.mean(1, keepdim=True)
-    projected = [
-        _project(image) if bool(image.isfinite().all()) else torch.full((len(image),), torch.nan)
-        for image in cells
-    ]
-    return torch.stack(projected).reshape(number, height, width)
+    from threadpoolctl import threadpool_limits
+
+    # One thread for each image is faster than several threads for each decomposition.
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(torch.get_num_threads()) as pool:
+        projected = list(pool.map(_project, cells.numpy()))
+    return torch.from_numpy(np.stack(projected)).reshape(number, height, width)
 
 
-def _project(cells: Tensor) -> Tensor:
-    directions: Tensor = torch.linalg.svd(cells, full_matrices=False).Vh
-    return cells @ directions[0]
+def _project(cells: NDArray[Any]) -> NDArray[Any]:
+    if not np.isfinite(cells).all():
+        return np.full(len(cells), np.nan, cells.dtype)
+    # NumPy's decomposition, not torch's: theirs may differ in sign, and people compare maps with
+    # those of pytorch-grad-cam.
+    directions = np.linalg.svd(cells, full_matrices=False)[2]
+    projected: NDArray[Any] = cells @ directions[0]
+    return projected
 
 
 def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tensor:

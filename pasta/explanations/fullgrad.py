@@ -35,8 +35,9 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from pasta.explanations.base import Given, SharedPass, View, method
-from pasta.explanations.biases import Contribution, Watch, frozen
-from pasta.explanations.hooks import hooked
+from pasta.explanations.biases import Contribution, Watch
+from pasta.explanations.hooks import frozen, hooked
+from pasta.explanations.passes import target_logits
 
 _TINY = 1e-7  # keeps the rescaling of an empty channel finite
 _FLAT = 1e-5  # of a channel's largest value: smaller differences are rounding
@@ -137,7 +138,7 @@ def _run(view: View, images: Tensor, targets: Tensor) -> tuple[Whole, Tensor, Te
     with torch.enable_grad(), frozen(view.network):
         leaf = images.detach().clone().requires_grad_()
         with hook, Watch(len(images), sums.add):
-            chosen = view.logits(leaf).gather(1, targets[:, None])[:, 0]
+            chosen = target_logits(view, leaf, targets)
         gradient, *gradients = torch.autograd.grad(chosen.sum(), [leaf, *outputs[:1]])
     sums.add(Contribution(gradient * leaf.detach(), channels=1))
     height, width = images.shape[2:]

@@ -1,4 +1,4 @@
-"""Forward hooks as context managers: they come off whatever happens."""
+"""Changes to a network as context managers: they are undone whatever happens."""
 
 from __future__ import annotations
 
@@ -28,3 +28,16 @@ def all_hooked(layers: Sequence[nn.Module], hook: Forward) -> Iterator[None]:
         for layer in layers:
             stack.enter_context(hooked(layer, hook))
         yield
+
+
+@contextmanager
+def frozen(network: nn.Module) -> Iterator[None]:
+    """Parameters need no gradient meanwhile."""
+    needy = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    try:
+        for parameter in needy:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter in needy:
+            parameter.requires_grad_(True)

@@ -22,8 +22,8 @@ from pasta.explanations.base import Given
 # numbers (rows,).
 Score = Callable[[Tensor, Tensor], Tensor]
 
-# On a CPU, feature maps of more pixels than these do not stay in the caches, and an image takes up
-# to a third longer: 10 images of 224 x 224, 56 of 96 x 96.
+# On a CPU an image takes up to a third longer in batches of more pixels than these, which are 10
+# images of 224 x 224 or 56 of 96 x 96: large feature maps are costly to get memory for.
 _PIXELS_ON_CPU = 2**19
 _NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
 _TOLERANCE = 1e-4  # by which a folded network may differ, as a part of the largest logit
@@ -42,7 +42,7 @@ def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) 
 
     Returns one tensor (count,) per image.
     """
-    view = replace(given.view, network=forward_only(given.view.network, given.images[:2]))
+    view = replace(given.view, network=forward_only(given.view.network, given.images[:1]))
     score_of = view.logits if logits else view.probabilities
 
     def score(images: Tensor, owners: Tensor) -> Tensor:
@@ -153,7 +153,7 @@ def forward_only(network: nn.Module, sample: Tensor) -> nn.Module:
     if network.training or not any(isinstance(module, nn.BatchNorm2d) for module in modules):
         return network
     try:
-        folded = _Folded(network)
+        folded = _folded(network)
         with torch.inference_mode():
             expected, found = network(sample), folded(sample)
     except Exception:  # what cannot be traced or copied says so in many ways
@@ -162,19 +162,13 @@ def forward_only(network: nn.Module, sample: Tensor) -> nn.Module:
     return folded if torch.allclose(found, expected, rtol=0, atol=limit) else network
 
 
-class _Folded(nn.Module):
+def _folded(network: nn.Module) -> fx.GraphModule:
     """A traced copy of a network, with fewer and larger steps."""
+    from torch.fx.experimental.optimization import fuse
 
-    def __init__(self, network: nn.Module) -> None:
-        super().__init__()
-        from torch.fx.experimental.optimization import fuse
-
-        traced: Any = fuse(network)
-        self.network = _joined(traced.to(memory_format=torch.channels_last))
-
-    def forward(self, images: Tensor) -> Tensor:
-        result: Tensor = self.network(images.contiguous(memory_format=torch.channels_last))
-        return result
+    traced: Any = fuse(network)
+    # Weights with channels last make all maps so.
+    return _joined(traced.to(memory_format=torch.channels_last))
 
 
 class _Convolution(nn.Module):

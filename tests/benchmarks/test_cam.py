@@ -54,7 +54,7 @@ def test_eight_methods_share_one_pass(make: Callable[[], Any]) -> None:
     def together() -> dict[str, Any]:
         return explain(network, images, targets, list(PEERS), layer, reshape)
 
-    explain(network, images[:2], targets[:2], list(PEERS), layer, reshape)  # warm up both
+    explain(network, images[:2], targets[:2], list(PEERS), layer, reshape)  # warm up
     fast, ours = timed(together)
     slow, theirs = timed(one_by_one)
     for name in PEERS:

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from pasta.explanations.base import View
-from pasta.explanations.biases import Contribution, Watch, frozen
+from pasta.explanations.biases import Contribution, Watch
 from pasta.explanations.fullgrad import whole_pass
+from pasta.explanations.hooks import frozen
 from tests.explanations.families import lively, transformer
 from tests.explanations.networks import pictures
 

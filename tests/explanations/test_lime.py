@@ -1,4 +1,4 @@
-"""LIME against its formula, against the authors' package, and on planted signals."""
+"""LIME against its formula, against the authors' package, and on planted signals; superpixels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.lime import coefficients, kernel, lime, random_switches, ridge
-from pasta.explanations.superpixels import number_of, segment
+from pasta.explanations.superpixels import (
+    Segmenter,
+    mean_colours,
+    number_of,
+    pixel_counts,
+    segment,
+    spread,
+)
 from pasta.params.explanations import LimeParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 
@@ -219,3 +226,68 @@ def test_it_is_registered_for_the_black_boxes() -> None:
     assert METHODS["lime"] is lime
     assert (about["sign"], about["attribution"]) == ("signed", "image")
     assert about["backbones"] == ("resnet50", "vit_b_16", "clip_zero_shot")
+
+
+# Superpixels
+
+
+def smooth(number: int = 1, size: int = 32) -> Tensor:
+    """Images with a few large blobs of colour."""
+    coarse = pictures(number, 4)
+    return nn.functional.interpolate(coarse, (size, size), mode="bicubic").clamp(0, 1)
+
+
+@pytest.mark.parametrize("segmenter", ["quickshift", "slic"])
+@pytest.mark.parametrize("kind", ["noise", "smooth", "constant", "tiny", "nan"])
+def test_superpixels_are_numbered_without_gaps_and_repeatable(
+    segmenter: Segmenter, kind: str
+) -> None:
+    images = {
+        "noise": pictures(1, 24)[0],
+        "smooth": smooth()[0],
+        "constant": torch.full((3, 20, 30), 0.5),
+        "tiny": pictures(1, 2)[0],
+        "nan": torch.full((3, 16, 16), torch.nan),
+    }
+    image = images[kind]
+    labels = segment(image, segmenter, 9)
+    assert labels.shape == image.shape[1:]
+    assert labels.dtype == torch.long
+    assert sorted(set(labels.flatten().tolist())) == list(range(number_of(labels)))
+    assert torch.equal(labels, segment(image.clone(), segmenter, 9))
+    assert int(pixel_counts(labels).sum()) == labels.numel()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3, 1.0])
+def test_noise_does_not_leave_slic_without_superpixels(noise: float) -> None:
+    image = (1 - noise) * smooth(size=64)[0] + noise * pictures(1, 64)[0]
+    assert 12 <= number_of(segment(image, "slic", 24)) <= 36
+
+
+def test_slic_makes_about_as_many_superpixels_as_asked_for() -> None:
+    few, many = (number_of(segment(smooth(size=64)[0], "slic", wanted)) for wanted in (9, 64))
+    assert 4 <= few <= 16
+    assert 40 <= many <= 80
+
+
+def test_quickshift_is_that_of_the_lime_package() -> None:
+    lime: Any = pytest.importorskip("lime.wrappers.scikit_image")
+    image = smooth(size=48)[0]
+    settings = {"kernel_size": 4, "max_dist": 200, "ratio": 0.2, "rng": 0}
+    peer = lime.SegmentationAlgorithm("quickshift", **settings)
+    expected = peer(image.permute(1, 2, 0).double().numpy())
+    assert number_of(segment(image, "quickshift")) > 1
+    np.testing.assert_array_equal(segment(image, "quickshift").numpy(), expected)
+
+
+def test_mean_colours_and_spread_values_of_superpixels() -> None:
+    image = pictures(1, 12)[0]
+    labels = torch.arange(144).view(12, 12) % 5
+    means = mean_colours(image, labels)
+    for number in range(5):
+        inside = labels == number
+        for channel in range(3):
+            expected = float(image[channel][inside].double().mean())
+            np.testing.assert_allclose(means[channel][inside].numpy(), expected, rtol=1e-6)
+    values = torch.tensor([3.0, -1.0, 0.0, 7.0, 2.0])
+    assert spread(values, labels)[0].tolist()[:6] == [3, -1, 0, 7, 2, 3]

@@ -1,9 +1,8 @@
-"""Batches of masked images, superpixels, and networks made for forward passes."""
+"""Batches of masked images, and networks made for forward passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,14 +20,6 @@ from pasta.explanations.masking import (
     masked_scores,
     superpixel_scores,
     target_scores,
-)
-from pasta.explanations.superpixels import (
-    Segmenter,
-    mean_colours,
-    number_of,
-    pixel_counts,
-    segment,
-    spread,
 )
 from tests.explanations.networks import pictures, small_view
 
@@ -186,71 +177,6 @@ def test_the_budget_is_never_exceeded_and_large_images_come_in_smaller_batches()
     small = batch_rows(given(view, torch.zeros(1, 3, 32, 32)))
     assert 1 < large < small == 256
     assert batch_rows(given(view, torch.zeros(1, 3, 4, 2**18))) == 1
-
-
-# Superpixels
-
-
-def smooth(number: int = 1, size: int = 32) -> Tensor:
-    """Images with a few large blobs of colour."""
-    coarse = pictures(number, 4)
-    return nn.functional.interpolate(coarse, (size, size), mode="bicubic").clamp(0, 1)
-
-
-@pytest.mark.parametrize("segmenter", ["quickshift", "slic"])
-@pytest.mark.parametrize("kind", ["noise", "smooth", "constant", "tiny", "nan"])
-def test_superpixels_are_numbered_without_gaps_and_repeatable(
-    segmenter: Segmenter, kind: str
-) -> None:
-    images = {
-        "noise": pictures(1, 24)[0],
-        "smooth": smooth()[0],
-        "constant": torch.full((3, 20, 30), 0.5),
-        "tiny": pictures(1, 2)[0],
-        "nan": torch.full((3, 16, 16), torch.nan),
-    }
-    image = images[kind]
-    labels = segment(image, segmenter, 9)
-    assert labels.shape == image.shape[1:]
-    assert labels.dtype == torch.long
-    assert sorted(set(labels.flatten().tolist())) == list(range(number_of(labels)))
-    assert torch.equal(labels, segment(image.clone(), segmenter, 9))
-    assert int(pixel_counts(labels).sum()) == labels.numel()
-
-
-@pytest.mark.parametrize("noise", [0.0, 0.1, 0.3, 1.0])
-def test_noise_does_not_leave_slic_without_superpixels(noise: float) -> None:
-    image = (1 - noise) * smooth(size=64)[0] + noise * pictures(1, 64)[0]
-    assert 12 <= number_of(segment(image, "slic", 24)) <= 36
-
-
-def test_slic_makes_about_as_many_superpixels_as_asked_for() -> None:
-    few, many = (number_of(segment(smooth(size=64)[0], "slic", wanted)) for wanted in (9, 64))
-    assert 4 <= few <= 16
-    assert 40 <= many <= 80
-
-
-def test_quickshift_is_that_of_the_lime_package() -> None:
-    lime: Any = pytest.importorskip("lime.wrappers.scikit_image")
-    image = smooth(size=48)[0]
-    settings = {"kernel_size": 4, "max_dist": 200, "ratio": 0.2, "rng": 0}
-    peer = lime.SegmentationAlgorithm("quickshift", **settings)
-    expected = peer(image.permute(1, 2, 0).double().numpy())
-    assert number_of(segment(image, "quickshift")) > 1
-    np.testing.assert_array_equal(segment(image, "quickshift").numpy(), expected)
-
-
-def test_mean_colours_and_spread_values_of_superpixels() -> None:
-    image = pictures(1, 12)[0]
-    labels = torch.arange(144).view(12, 12) % 5
-    means = mean_colours(image, labels)
-    for number in range(5):
-        inside = labels == number
-        for channel in range(3):
-            expected = float(image[channel][inside].double().mean())
-            np.testing.assert_allclose(means[channel][inside].numpy(), expected, rtol=1e-6)
-    values = torch.tensor([3.0, -1.0, 0.0, 7.0, 2.0])
-    assert spread(values, labels)[0].tolist()[:6] == [3, -1, 0, 7, 2, 3]
 
 
 # Networks made for forward passes
