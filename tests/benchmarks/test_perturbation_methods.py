@@ -49,7 +49,7 @@ def slim_network() -> Any:
 
 
 # Both sides need equally many forward passes. Beside a large network there is little else to save,
-# if the peer is fed as well as can be (``lean``): then the ratio is printed, and must not be a loss.
+# if the peer is fed as well as can be (``lean``): then the ratio is printed and must be no loss.
 CASES = [
     pytest.param(slim_network, 96, id="slim at 96 px"),
     pytest.param(network, 224, id="ResNet50 at 224 px"),
