@@ -143,7 +143,8 @@ def test_legends_are_shown_for_the_kinds_that_occur() -> None:
 def test_one_row_and_one_column_and_an_odd_size_make_a_gallery(cell: int) -> None:
     maps = heat(1, 4)
     page = gallery(photos(1), {"RISE": (maps, False)}, ["cat"], "One", cell=cell)
-    place_of(rendering.overlay(photos(1)[0], maps[0], False, cell), page)
+    left, top = place_of(rendering.overlay(photos(1)[0], maps[0], False, cell), page)
+    assert left > cell and top > 0  # beside the image, below the titles
 
 
 def test_maps_without_content_do_not_spoil_a_gallery() -> None:
@@ -152,7 +153,8 @@ def test_maps_without_content_do_not_spoil_a_gallery() -> None:
     columns["LIME"][0][1] = np.nan
     page = gallery(images, columns, names, "", cell=144)
     empty = rendering.overlay(images[1], columns["LIME"][0][1], True, 144)
-    place_of(empty, page)
+    left, top = place_of(empty, page)
+    assert left > 3 * 144 and top > 144  # in the last column, below the first row
 
 
 def test_a_column_with_too_few_rows_is_an_error() -> None:
@@ -212,7 +214,8 @@ def test_a_sheet_holds_every_technique_group_by_group() -> None:
 def test_a_sheet_of_one_technique(across: int) -> None:
     image, entry = photos(1)[0], entries()[0]
     page = sheet(image, [entry], "One", across=across)
-    place_of(rendering.picture(image, entry.explanation, 176), page)
+    left, top = place_of(rendering.picture(image, entry.explanation, 176), page)
+    assert left == sheets.MARGIN and top > sheets.MARGIN
 
 
 def test_a_sheet_needs_explanations() -> None:
