@@ -19,6 +19,7 @@ from pasta.registry import Registry
 
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
 RANKINGS = ("Q7", "Q8", "Q9")
+STARS = (1, 2, 3, 4, 5)
 KINDS = ("saliency", "concept")
 STATUSES = ("ok", "zero", "constant", "nan")
 BOX = ("x0", "y0", "x1", "y1")
@@ -306,6 +307,23 @@ PERTURBED = _add(
     )
 )
 
+SHOWN = _add(
+    Table(
+        "shown",
+        "explanations that were rated but not computed here, as files of a released study",
+        ("sample_id",),
+        {
+            "sample_id": _SAMPLE,
+            "kind": _one_of(KINDS),
+            "label": _text("the true class, in the words of the study"),
+            "predicted": _text("the predicted class, in the words of the study"),
+            "image": _text("the image's file below the study's root"),
+            "activations": _text("the attribution's file below the study's root"),
+            "root": _text("the study's folder"),
+        },
+    )
+)
+
 ANNOTATORS = _add(
     Table(
         "annotators",
@@ -398,6 +416,9 @@ LABELS = _add(
             "mean": _number("1 to 5", 1, 5),
             "median": _number("1 to 5", 1, 5),
             "n_votes": _whole("at least one", 1),
+            **{f"votes_{star}": _whole("how many gave this star", 0) for star in STARS},
+            "entropy": _number("of the votes, in bits: 0 when all agree", 0),
+            "simulated": _flag("true if any of the votes is simulated"),
         },
         (_SAMPLES,),
     )

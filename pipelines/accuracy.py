@@ -17,12 +17,13 @@ def main(
     from pasta import store
     from pasta.models.report import collect, titles
     from reports.plots.classifiers import accuracy_figure
+    from reports.plots.style import style
 
     scores = collect({folder.name: folder / "accuracy.json" for folder in folders})
     with store.atomic(table) as temporary:
         scores.to_csv(temporary, index=False, lineterminator="\n")
     drawn = accuracy_figure(scores[scores["measure"] == "accuracy"], titles())
-    with store.atomic(figure) as temporary:
+    with store.atomic(figure) as temporary, style():  # the names of its parts are made on saving
         drawn.savefig(temporary, format="svg", metadata={"Date": None})
 
 

@@ -13,6 +13,9 @@ def main(
     out: Annotated[Path, typer.Option(help="folder for the weights")],
 ) -> None:
     """Train CLIP on the training images of the datasets in FOLDERS, or check given weights."""
+    from pasta.tracking import flatten, prepare, tracked_run
+
+    connecting = prepare("classifiers")
     import torch
 
     from pasta.datasets.stored import open_dataset
@@ -21,13 +24,13 @@ def main(
     from pasta.params import load_params
     from pasta.paths import project_root
     from pasta.progress import bar
-    from pasta.tracking import flatten, tracked_run
 
     params, root = load_params(), project_root()
     parts = [TrainingData(open_dataset(path), params.seed, params, root) for path in folders]
     arrays = [folder / name for folder in folders for name in ("images.npy", "concepts.parquet")]
     settings = params.clip
     torch.set_num_threads(settings.training.threads)
+    connecting.join()  # training wants all cores for itself
     with (
         tracked_run(
             "classifiers",

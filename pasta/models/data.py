@@ -57,6 +57,7 @@ class TrainingData:
     root: Path  # of the project
     shared: dict[str, Any] = field(default_factory=dict)  # what several models of a dataset reuse
     lock: threading.Lock = field(default_factory=threading.Lock)  # while something shared is made
+    _shrunk: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # all images, by their side
 
     @property
     def name(self) -> str:
@@ -107,6 +108,16 @@ class TrainingData:
         chosen = np.ascontiguousarray(self.dataset.pixels[np.asarray(rows)])
         return as_tensor(chosen)
 
+    def pixels_at(self, side: int) -> NDArray[np.uint8]:
+        """All images as bytes, n x side x side x 3; shrunk once, kept for the next time."""
+        if side >= self.size:
+            return self.dataset.pixels
+        if side not in self._shrunk:
+            every = torch.arange(len(self.labels))
+            parts = [_small_bytes(images, side) for _, images in self.batches(every, 256)]
+            self._shrunk[side] = np.concatenate(parts)
+        return self._shrunk[side]
+
     def batches(self, rows: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Rows and their images, in order."""
         for start in range(0, len(rows), size):
@@ -122,3 +133,11 @@ def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
 def shrunk(images: Tensor, size: int) -> Tensor:
     """The images at a smaller size, or as they are if they are not larger."""
     return images if images.shape[-1] <= size else interpolate(images, (size, size), mode="area")
+
+
+def _small_bytes(images: Tensor, side: int) -> NDArray[np.uint8]:
+    small = interpolate(images, (side, side), mode="bicubic", antialias=True)
+    whole: NDArray[np.uint8] = (
+        small.mul_(255).round_().clamp_(0, 255).byte().permute(0, 2, 3, 1).numpy()
+    )
+    return whole

@@ -43,7 +43,7 @@ def test_names_are_written_as_in_a_sentence() -> None:
 
 def test_a_caption_names_what_there_is_room_for(encoder: ClipEncoder) -> None:
     concepts = ["tail", "eye", "nose", "mouth", "leg", "foot", "torso", "ear"]
-    text, number = caption("cat", concepts, TEMPLATE, encoder.fits)
+    text, number = caption("cat", concepts, TEMPLATE, encoder.length, encoder.room)
     assert text == f"a photo of a cat with {', '.join(concepts[:number])}"
     assert 0 < number < len(concepts)
     assert encoder.fits(text)

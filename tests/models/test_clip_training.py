@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 from pasta import store
 from pasta.models.base import torch_generator
@@ -16,7 +17,7 @@ from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompt_table
 from pasta.models.clip.stage import make_clip
 from pasta.models.clip.training import encode_briefly, train_clip
-from pasta.models.data import TrainingData
+from pasta.models.data import TrainingData, as_tensor
 from tests.models.clip_data import SIZE, TEMPLATE, clip_params, drawn_data, silent
 
 
@@ -67,7 +68,7 @@ def test_every_training_image_comes_once_with_a_true_caption(parts: list[Trainin
         write_captions(part, encoder, TEMPLATE, torch_generator(0, "captions")) for part in parts
     ]
     mixture = Mixture(parts, table, told)
-    batches = list(mixture.epoch(16, torch.Generator().manual_seed(0)))
+    batches = list(mixture.epoch(16, torch.Generator().manual_seed(0), SIZE))
     assert [len(batch.images) for batch in batches] == [16, 16, 16]
     for batch in batches:
         assert len(batch.captions) == 16
@@ -106,6 +107,33 @@ def test_augmentation_keeps_shape_and_range() -> None:
     assert float(changed.max()) <= 1
     still = augment(images, 0.0, torch.Generator().manual_seed(0))
     assert torch.equal(still.flip(3).sort(3).values, images.sort(3).values)
+
+
+def test_moved_images_repeat_their_border() -> None:
+    images = torch.randint(0, 256, (5, 3, 20, 20), dtype=torch.uint8)
+    moved = augment(images, 0.1, torch.Generator().manual_seed(3))
+    padded = functional.pad(images.float(), (2,) * 4, mode="replicate").byte()
+    places = [
+        padded[:, :, down : down + 20, right : right + 20]
+        for down in range(5)
+        for right in range(5)
+    ]
+    for number, image in enumerate(moved):
+        own = [place[number] for place in places]
+        assert any(torch.equal(image, one) or torch.equal(image, one.flip(2)) for one in own)
+
+
+def test_small_pictures_of_all_images_are_made_once(parts: list[TrainingData]) -> None:
+    part = parts[0]
+    small = part.pixels_at(SIZE // 2)
+    assert small.shape == (len(part.labels), SIZE // 2, SIZE // 2, 3)
+    assert part.pixels_at(SIZE // 2) is small
+    whole = part.images(torch.tensor([3]))
+    expected = functional.interpolate(
+        whole, (SIZE // 2, SIZE // 2), mode="bicubic", antialias=True
+    ).clamp(0, 1)
+    torch.testing.assert_close(as_tensor(small[3:4]), expected, atol=0.51 / 255, rtol=0)
+    assert torch.equal(as_tensor(part.pixels_at(SIZE)[3:4].copy()), whole)
 
 
 def test_texts_without_their_empty_places_are_the_same() -> None:

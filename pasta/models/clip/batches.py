@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.losses import Truth
@@ -17,7 +19,7 @@ from pasta.models.data import TrainingData
 
 @dataclass(frozen=True)
 class Batch:
-    """Images 0-1, the tokens of their captions, and what is true of them dataset by dataset."""
+    """Images as bytes, the tokens of their captions, and what is true of them by dataset."""
 
     images: Tensor
     captions: Tensor
@@ -40,6 +42,7 @@ def write_captions(
     Once and not in every epoch: putting words into tokens costs as much as a third of the training.
     """
     rows = part.rows("train")
+    room, length = encoder.room, cache(encoder.length)
     texts: list[str] = []
     named = torch.zeros(len(part.labels), len(part.concepts))
     for row in rows.tolist():
@@ -47,7 +50,7 @@ def write_captions(
         seen = seen[torch.randperm(len(seen), generator=generator)]
         words = [part.concepts[concept] for concept in seen.tolist()]
         label = part.classes[int(part.labels[row])]
-        text, number = caption(label, words, template, encoder.fits)
+        text, number = caption(label, words, template, length, room)
         texts.append(text)
         named[row, seen[:number]] = 1
     written = encoder.tokenizer(texts)
@@ -64,8 +67,9 @@ class Mixture:
     table: PromptTable
     captions: Sequence[Captions]
 
-    def epoch(self, size: int, generator: torch.Generator) -> Iterator[Batch]:
+    def epoch(self, size: int, generator: torch.Generator, side: int) -> Iterator[Batch]:
         """All images once in random order; what does not fill a batch is left out."""
+        pixels = [part.pixels_at(side) for part in self.parts]
         every = torch.cat(
             [
                 torch.stack([torch.full_like(rows, number), rows], 1)
@@ -75,9 +79,9 @@ class Mixture:
         order = every[torch.randperm(len(every), generator=generator)]
         size = min(size, len(order))
         for start in range(0, len(order) - size + 1, size):
-            yield self._batch(order[start : start + size])
+            yield self._batch(order[start : start + size], pixels)
 
-    def _batch(self, chosen: Tensor) -> Batch:
+    def _batch(self, chosen: Tensor, pixels: Sequence[NDArray[np.uint8]]) -> Batch:
         images: list[Tensor] = []
         tokens: list[Tensor] = []
         truths: list[Truth] = []
@@ -86,7 +90,7 @@ class Mixture:
             rows = chosen[chosen[:, 0] == number, 1]
             if len(rows) == 0:
                 continue
-            images.append(part.images(rows))
+            images.append(torch.from_numpy(pixels[number][rows.numpy()]).permute(0, 3, 1, 2))
             tokens.append(self.captions[number].tokens[rows])
             truths.append(
                 Truth(
@@ -106,10 +110,11 @@ def augment(images: Tensor, shift: float, generator: torch.Generator) -> Tensor:
     """Mirror each image or not, and move the whole batch a little."""
     mirrored = torch.rand(len(images), 1, 1, 1, generator=generator) < 0.5
     images = torch.where(mirrored, images.flip(3), images)
-    reach = round(shift * images.shape[-1])
+    side = images.shape[-1]
+    reach = round(shift * side)
     if reach == 0:
         return images
-    down, right = torch.randint(0, 2 * reach + 1, (2,), generator=generator).tolist()
-    side = images.shape[-1]
-    padded = functional.pad(images, (reach,) * 4, mode="replicate")
-    return padded[:, :, down : down + side, right : right + side]
+    moves = torch.randint(-reach, reach + 1, (2,), generator=generator)
+    # Beyond the border the last row or column is repeated.
+    down, right = (torch.arange(side) + moves[:, None]).clamp(0, side - 1)
+    return images[:, :, down][:, :, :, right]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
 _TEXTS_AT_ONCE = 256
+_MARKS = 2  # the tokens of start and end
 
 
 class ClipEncoder(nn.Module):
@@ -81,10 +82,19 @@ class ClipEncoder(nn.Module):
         """The same as :meth:`image_features`."""
         return self.image_features(images)
 
+    @property
+    def room(self) -> int:
+        """How many tokens of a text the tower sees, without the marks of start and end."""
+        return int(self.tokenizer.context_length) - _MARKS
+
+    def length(self, text: str) -> int:
+        """Tokens of a text, without the marks of start and end."""
+        generous = 4 * int(self.tokenizer.context_length)
+        return int(self.tokenizer([text], context_length=generous).count_nonzero()) - _MARKS
+
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
-        room = int(self.tokenizer.context_length)
-        return int(self.tokenizer([text], context_length=4 * room).count_nonzero()) <= room
+        return self.length(text) <= self.room
 
     @torch.no_grad()
     def text_features(self, texts: Sequence[str]) -> Tensor:

@@ -41,15 +41,24 @@ def prompts(names: Iterable[str], template: str) -> list[str]:
 
 
 def caption(
-    label: str, concepts: Iterable[str], template: str, fits: Callable[[str], bool]
+    label: str,
+    concepts: Iterable[str],
+    template: str,
+    length: Callable[[str], int],
+    room: int,
 ) -> tuple[str, int]:
-    """Class and concepts in one sentence, and how many of the concepts there was room for."""
+    """Class and concepts in one sentence, and how many of the concepts there was room for.
+
+    ``length`` counts the tokens of a few words; a sentence is as long as its words together.
+    """
     text, joint, number = template.format(readable(label)), " with ", 0
+    room -= length(text)
     for concept in concepts:
-        longer = f"{text}{joint}{readable(concept)}"
-        if not fits(longer):
+        words = readable(concept)
+        room -= length(joint) + length(words)
+        if room < 0:
             break
-        text, joint, number = longer, ", ", number + 1
+        text, joint, number = f"{text}{joint}{words}", ", ", number + 1
     return text, number
 
 

@@ -44,18 +44,21 @@ def train_clip(
         encoder.size = min(settings.training.small_size, full) if small else full
         losses = [
             learner.step(batch, chance)
-            for batch in mixture.epoch(settings.training.batch_size, chance)
+            for batch in mixture.epoch(settings.training.batch_size, chance, encoder.size)
         ]
         loss = sum(losses) / len(losses)
+        words = f"{encoder.size} px, loss {loss:.3f}"
+        if small:  # its accuracy would say nothing of full size, where batch statistics differ
+            history.add(loss=loss)
+            progress(words, epoch + 1, settings.training.epochs)
+            continue
         accuracies = validation_accuracies(encoder, parts, settings.template)
         score = sum(accuracies.values()) / len(parts)
         history.add(loss=loss, **accuracies)
-        words = f"{encoder.size} px, loss {loss:.3f}, accuracy {score:.3f}"
-        progress(words, epoch + 1, settings.training.epochs)
-        if not small:  # batch statistics of small images are no use at full size
-            best.see(epoch, score, model)
-            if epoch - best.epoch >= settings.training.patience:
-                break
+        progress(f"{words}, accuracy {score:.3f}", epoch + 1, settings.training.epochs)
+        best.see(epoch, score, model)
+        if epoch - best.epoch >= settings.training.patience:
+            break
     encoder.size = full
     model.load_state_dict(best.state)
     history.best_epoch = best.epoch
@@ -109,8 +112,8 @@ class Learner:
     def step(self, batch: Batch, chance: torch.Generator) -> float:
         """One step on one batch; returns the loss."""
         self.model.train()
-        images = self.encoder.prepare(augment(batch.images, self.settings.shift, chance))
-        images = images.contiguous(memory_format=torch.channels_last)
+        images = augment(batch.images, self.settings.shift, chance).float().div_(255)
+        images = self.encoder.prepare(images).contiguous(memory_format=torch.channels_last)
         loss = self._loss(self.model.encode_image(images, normalize=True), batch)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
