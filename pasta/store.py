@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,7 +33,7 @@ def atomic(path: Path) -> Iterator[Path]:
     """Yield a temporary path; on success it becomes ``path``, on failure it is removed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _sweep(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    temporary = _neighbour(path)
     try:
         with _locked(temporary):
             yield temporary
@@ -42,6 +43,50 @@ def atomic(path: Path) -> Iterator[Path]:
         raise PastaError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Yield a temporary folder to put files into; on success it becomes ``path`` in one rename.
+
+    ``path`` must not be there yet. Only one process at a time may make folders beside it, see
+    :func:`exclusive`; so what a killed one has left is found by :func:`sweep_folders`.
+    """
+    temporary = _neighbour(path)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        for file in temporary.iterdir():
+            _flush(file)
+        _flush(temporary)
+        temporary.rename(path)
+        _flush(path.parent)
+    except OSError as error:
+        raise PastaError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sweep_folders(parent: Path, name: str = "*") -> None:
+    """Remove what killed makers of folders left behind; nobody may be making one."""
+    for leftover in parent.glob(f".{name}.*.tmp"):
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for a lock file and hold it; the lock goes with its process, however that ends."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise PastaError(f"{path}: cannot be locked: {error.strerror or error}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write(
@@ -176,9 +221,17 @@ def _reserve(descriptor: int, size: int) -> None:
         os.posix_fallocate(descriptor, 0, size)
 
 
+def _neighbour(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
 def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    """Have the disk hold a file, or the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(path: Path) -> None:
