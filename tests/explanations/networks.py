@@ -42,6 +42,23 @@ class QuadrantNet(nn.Module):
         return torch.stack([1 - 4 * seen, 4 * seen], 1)
 
 
+class CoveredNet(nn.Module):
+    """All but the upper left quadrant is covered before the first layer, which has no bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps = nn.Conv2d(3, 2, 1, bias=False)
+        with torch.no_grad():
+            self.maps.weight.copy_(torch.tensor([1.0, 0.5])[:, None, None, None] / 3)
+
+    def forward(self, images: Tensor) -> Tensor:
+        seen = torch.zeros_like(images)
+        half_height, half_width = images.shape[2] // 2, images.shape[3] // 2
+        seen[:, :, :half_height, :half_width] = images[:, :, :half_height, :half_width]
+        brightness = self.maps(seen).square().mean((1, 2, 3))
+        return torch.stack([1 - 4 * brightness, 4 * brightness], 1)
+
+
 def small_view(double: bool = False) -> View:
     network = SmallNet().eval()
     network = network.double() if double else network
@@ -50,6 +67,11 @@ def small_view(double: bool = False) -> View:
 
 def quadrant_view() -> View:
     network = QuadrantNet().eval()
+    return View(network, network.maps)
+
+
+def covered_view() -> View:
+    network = CoveredNet().eval()
     return View(network, network.maps)
 
 
