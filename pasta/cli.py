@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from pasta.commands import data, explanations, models, outcome, profile, tables
+from pasta.commands.annotations import app as annotations_app
 from pasta.stage import guarded
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.add_typer(data.app, name="data")
+app.add_typer(annotations_app, name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
 app.command("models")(models.models)

@@ -397,7 +397,7 @@ RANKED = _add(
             "annotator_id": _name("an annotator"),
             "question": _one_of(RANKINGS),
             "item": _text("what was ranked"),
-            "position": _whole("1 is the most important", 1),
+            "position": _whole("from 1, in the order that the question asks for", 1),
             "simulated": _flag(_SIMULATED),
         },
         (_ANNOTATOR,),

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Experiment = Literal["classifiers", "explanations", "scorers", "correlations", "reports"]
+Experiment = Literal[
+    "classifiers", "explanations", "annotations", "scorers", "correlations", "reports"
+]
 LARGEST_ARTIFACT = 2_000_000  # bytes; anything larger belongs to DVC
 PATIENCE = 6.0  # seconds to wait for a tracking server
 

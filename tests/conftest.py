@@ -24,7 +24,9 @@ def copy_project(target: Path, profile: str = "ci") -> Path:
         source, copy = ROOT / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            unwanted = shutil.ignore_patterns("data", "__pycache__", "*.pdf")
+            unwanted = shutil.ignore_patterns(
+                "data", "__pycache__", "*.pdf", "batches", "batches.dvc", ".*.lock"
+            )
             shutil.copytree(source, copy, ignore=unwanted)
         else:
             shutil.copy(source, copy)

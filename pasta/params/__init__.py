@@ -14,12 +14,13 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from pasta.errors import InputError
+from pasta.params.annotations import AnnotationParams
 from pasta.params.base import Section
 from pasta.params.clip import ClipParams
 from pasta.params.datasets import DatasetParams, DatasetsParams
 from pasta.params.explanations import ExplanationParams
 from pasta.params.models import AllModelsParams
-from pasta.params.scoring import AnnotationParams, EmbeddingParams, ScoringParams
+from pasta.params.scoring import EmbeddingParams, ScoringParams
 from pasta.paths import PARAMS, project_root
 from pasta.registry import did_you_mean
 

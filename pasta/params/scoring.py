@@ -1,4 +1,4 @@
-"""The rating study and the score that learns from it."""
+"""The score that learns from ratings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ from typing import Literal
 from pydantic import Field
 
 from pasta.params.base import Count, Fraction, NotNegative, Positive, Section
-
-
-class AnnotationParams(Section):
-    """The rating study."""
-
-    annotators: Count
-    votes: Count  # for each sample, by different annotators
-    samples: Count | None  # a random subset of all explanations (P1); null takes all planned
-    techniques_per_image: Count  # P2 shows 21 of the 46
-    ties: Literal["smallest", "largest", "median"]  # between equally frequent stars
 
 
 class EmbeddingParams(Section):

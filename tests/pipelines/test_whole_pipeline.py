@@ -7,6 +7,7 @@ from pathlib import Path
 
 import mlflow
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -146,6 +147,65 @@ def test_images_are_predicted_from_the_command_line(run: Runner, project: Path) 
     wrong = run(*asked, "resnet51", check=False)
     assert wrong.returncode == 1 and "Did you mean 'resnet50'?" in wrong.stderr
     assert "resnet50_bcos" in run("pasta", "models").stdout
+
+
+def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, project: Path) -> None:
+    before = store.read_json(project / "pipelines/data/annotations.json")
+    run("pasta", "annotations", "simulate", "new", "--samples", "5")
+    wrong = (project / "new/votes.csv").read_text().replace(",Q1,5,", ",Q1,7,")
+    (project / "wrong.csv").write_text(wrong + "coco/1/lime/vit_b_16,nobody,Q1,3,,true\n")
+    for command in ("check", "import"):
+        file = ("wrong.csv", "--annotators", "new/annotators.csv")
+        refused = run("pasta", "annotations", command, *file, check=False)
+        said = refused.stdout + refused.stderr
+        assert refused.returncode == 1 and "'nobody'" in said and "line" in said
+    assert "up to date" in run("dvc", "status").stdout
+    imported = run("pasta", "annotations", "import", "new").stdout
+    assert "Q6 25" in imported and (project / "pipelines/annotations/batches.dvc").is_file()
+    assert "nothing changes" in run("pasta", "annotations", "import", "new").stdout
+    again = run("dvc", "repro").stdout
+    ran = {line.split("'")[1] for line in again.splitlines() if line.startswith("Running stage")}
+    assert ran == {"votes", "labels"}
+    after = store.read_json(project / "pipelines/data/annotations.json")
+    assert after["votes"] == before["votes"] + 150
+    labels = store.read(project / "pipelines/data/labels.parquet", tables.LABELS)
+    assert labels["sample_id"].nunique() == before["samples"] + 5
+    assert "new" in run("pasta", "annotations", "batches").stdout
+
+
+@pytest.mark.parametrize("form", ["tidy", "released", "label_studio"])
+def test_what_is_exported_can_be_imported_unchanged(
+    run: Runner, project: Path, form: str, tmp_path: Path
+) -> None:
+    from pasta.annotations.batches import merged
+    from pasta.annotations.importing import import_file
+    from pasta.annotations.project import batches_of, explained, explained_folders
+    from pasta.annotations.protocol import load_protocol
+
+    out = tmp_path / ("export.json" if form == "label_studio" else "export")
+    run("pasta", "annotations", "export", str(out), "--format", form)
+    samples = pd.Index(explained(explained_folders(project))["sample_id"])
+    import_file(out, tmp_path / "batches", samples, load_protocol("p2"))
+    original = merged(batches_of(project)).parts()
+    for name, part in merged([*(tmp_path / "batches").iterdir()]).parts().items():
+        pd.testing.assert_frame_equal(part, original[name])
+    if form == "released":  # and complete for somebody who has nothing but the folder
+        elsewhere = import_file(out, tmp_path / "alone", pd.Index([]), load_protocol("p2"))
+        assert elsewhere.questions == import_counts(original["votes"])
+
+
+def import_counts(votes: pd.DataFrame) -> dict[str, int]:
+    return {str(name): int(number) for name, number in votes.groupby("question").size().items()}
+
+
+def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> None:
+    said = run("pasta", "annotations", "plan", "--annotators", "7", "--out", "plan.csv").stdout
+    assert "7 annotators" in said and "hours" in said
+    run("pasta", "annotations", "tasks", "plan.csv", "--out", "studio")
+    tasks = json.loads((project / "studio/tasks.json").read_text())
+    assert len(tasks) == pd.read_csv(project / "plan.csv")["sample_id"].nunique()
+    with Image.open(project / tasks[0]["data"]["strong_changed"].partition("=")[2]) as picture:
+        assert picture.width > 300
 
 
 def _locked(project: Path, path: str) -> str:

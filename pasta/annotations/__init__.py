@@ -1,0 +1,1 @@
+"""The rating study: its protocol and plan, votes and where they come from, labels."""

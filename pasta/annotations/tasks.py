@@ -1,0 +1,103 @@
+"""A Label Studio project from a plan: tasks, pictures and the labelling configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta.annotations.formats.folders import new_folder
+from pasta.annotations.formats.label_studio_project import write_labelling_config, write_tasks
+from pasta.annotations.formats.releasing import View
+from pasta.annotations.protocol import Protocol
+from pasta.annotations.views import Views
+from pasta.errors import InputError
+from pasta.progress import bar
+
+ADDRESS = "/data/local-files/?d="  # how Label Studio serves files of a local storage
+_COLUMNS = ("sample_id", "annotator_id", "position")
+
+
+def write_project(plan_file: Path, out: Path, folders: Sequence[Path], protocol: Protocol) -> int:
+    """Write the folder of a project, all or nothing; returns the number of tasks."""
+    plan = read_plan(plan_file)
+    seen = Views(folders)
+    samples = list(dict.fromkeys(plan["sample_id"]))
+    unknown = [one for one in samples if not _is_known(one, seen)]
+    if unknown:
+        row = int(plan.index[plan["sample_id"] == unknown[0]][0]) + 2
+        expected = "a sample of the explanations table"
+        problem = f"found {unknown[0]!r}"
+        raise InputError(problem, file=plan_file, row=row, column="sample_id", expected=expected)
+    assigned = {str(name): list(own) for name, own in plan.groupby("sample_id")["annotator_id"]}
+    with new_folder(out) as temporary, bar("pictures", len(samples), "samples") as line:
+
+        def pictures(sample: str) -> dict[str, str]:
+            line.advance()
+            return _save(seen, sample, temporary, out.name)
+
+        write_tasks(
+            samples,
+            temporary / "tasks.json",
+            protocol,
+            lambda sample: str(seen.of(sample).samples[sample]["predicted"]),
+            pictures,
+            assigned,
+        )
+        write_labelling_config(protocol, temporary / "config.xml")
+    return len(samples)
+
+
+def read_plan(file: Path) -> pd.DataFrame:
+    """A plan as `pasta annotations plan --out` writes it."""
+    try:
+        plan = pd.read_csv(file, dtype=str)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=file, expected="a plan") from error
+    if tuple(plan.columns) != _COLUMNS:
+        found = ", ".join(map(str, plan.columns))
+        raise InputError(
+            f"found the columns {found}", file=file, row=1, expected=", ".join(_COLUMNS)
+        )
+    return plan
+
+
+def _is_known(sample: str, seen: Views) -> bool:
+    dataset = seen.opened.get(sample.partition("/")[0])
+    return dataset is not None and sample in dataset.samples
+
+
+def _save(seen: Views, sample: str, folder: Path, name: str) -> dict[str, str]:
+    """The pictures of a task, by their keys."""
+    dataset, place = seen.of(sample), sample.replace("/", "_")
+    original = dataset.view(sample)
+    made = {"image": original.image, "explanation": original.picture}
+    for strength in ("light", "strong"):
+        made[f"{strength}_original"] = _beside(original)
+        made[f"{strength}_changed"] = _beside(dataset.view(sample, strength))
+    for key, pixels in made.items():
+        _write(pixels, folder / "pictures" / f"{place}.{key}.png")
+    return {key: f"{ADDRESS}{name}/pictures/{place}.{key}.png" for key in made}
+
+
+def _beside(view: View) -> NDArray[np.uint8]:
+    """An image and its explanation next to each other, equally high."""
+    from PIL import Image
+
+    picture = Image.fromarray(np.asarray(view.picture))
+    side = picture.height
+    canvas = Image.new("RGB", (side + 8 + picture.width, side), "white")
+    canvas.paste(Image.fromarray(view.image).resize((side, side), Image.Resampling.LANCZOS))
+    canvas.paste(picture, (side + 8, 0))
+    return np.asarray(canvas)
+
+
+def _write(pixels: Any, file: Path) -> None:
+    from PIL import Image
+
+    file.parent.mkdir(exist_ok=True)
+    Image.fromarray(np.asarray(pixels)).save(file)

@@ -1,0 +1,275 @@
+"""`pasta annotations`: plan a rating study, check and import its votes, hand them on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.annotations.checking import Known
+    from pasta.annotations.importing import Outcome
+
+app = typer.Typer(
+    help="Plan a rating study, check and import its votes, and hand them on.\n\n"
+    "New votes have arrived: `pasta annotations check FILE`, then `pasta annotations import FILE` "
+    "and `dvc repro`.",
+    no_args_is_help=True,
+)
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="tidy CSV (or a folder of it), the released human_annotations.json (or its folder), "
+        "or Label Studio's JSON export"
+    ),
+]
+People = Annotated[
+    Path | None, typer.Option("--annotators", help="CSV with annotator_id, age, sex, country")
+]
+Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule stored votes")]
+
+
+@app.command()
+def plan(
+    annotators: Annotated[int | None, typer.Option(help="how many people; default: params")] = None,
+    votes: Annotated[int | None, typer.Option(help="people for each sample")] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="a random subset of so many samples, as in P1")
+    ] = None,
+    techniques_per_image: Annotated[
+        int | None, typer.Option(help="so many techniques of each image, as in P2")
+    ] = None,
+    unrated: Annotated[bool, typer.Option("--unrated", help="only samples without votes")] = False,
+    seed: Annotated[int | None, typer.Option(help="another seed gives another plan")] = None,
+    out: Annotated[Path | None, typer.Option(help="write the plan to this CSV file")] = None,
+) -> None:
+    """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
+    from pasta.annotations.plan import make_plan, summary
+    from pasta.annotations.project import explained, explained_folders, published
+    from pasta.params import load_params
+    from pasta.paths import project_root
+
+    params, root = load_params(), project_root()
+    settings = params.annotations
+    candidates = published(explained(explained_folders(root)))
+    if unrated:
+        candidates = _without_votes(candidates, root)
+    made = make_plan(
+        candidates,
+        annotators or settings.annotators,
+        votes or settings.votes,
+        params.seed if seed is None else seed,
+        samples or settings.samples,
+        techniques_per_image or settings.techniques_per_image,
+    )
+    for line in summary(made, candidates, settings.seconds_per_sample):
+        typer.echo(line)
+    if out is not None:
+        from pasta import store
+
+        with store.atomic(out) as temporary:
+            made.to_csv(temporary, index=False, lineterminator="\n")
+        typer.echo(f"wrote {out}")
+
+
+@app.command()
+def check(file: File, annotators: People = None, replace: Replace = False) -> None:
+    """Say whether a file of votes could be imported, and if not, everything that is wrong."""
+    from pasta.annotations.checking import check as check_submission
+    from pasta.annotations.checking import summary
+    from pasta.annotations.formats.base import read
+
+    known, _ = _known()
+    submission = read(file, known.protocol, known.sample_ids, annotators)
+    checked = check_submission(submission, known, replace)
+    for reason, number in submission.dropped.items():
+        typer.echo(f"left out: {number} {reason}")
+    for line in summary(checked.findings):
+        typer.echo(line)
+    if checked.findings:
+        typer.echo(f"{file}: {len(checked.findings)} problems; nothing could be imported")
+        raise typer.Exit(1)
+    for name, counts in checked.counts.items():
+        if counts.new or counts.known:
+            typer.echo(f"{name}: {counts.new} new, {counts.known} stored already")
+    typer.echo(f"{file}: everything is in order")
+
+
+@app.command("import")
+def import_(
+    file: File,
+    annotators: People = None,
+    replace: Replace = False,
+    track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
+) -> None:
+    """Store the votes of a file, all or none. The same file twice changes nothing."""
+    from pasta.annotations.importing import import_file
+    from pasta.annotations.project import BATCHES, SIMULATED
+
+    known, root = _known(stored=False)
+    outcome = import_file(
+        file,
+        root / BATCHES,
+        known.sample_ids,
+        known.protocol,
+        known.votes_per_sample,
+        replace,
+        root / SIMULATED,
+        annotators,
+    )
+    _print_outcome(outcome)
+    if outcome.batch is None:
+        return
+    if track:
+        _keep(root / BATCHES)
+    typer.echo("next: `dvc repro` brings labels and reports up to date")
+
+
+@app.command()
+def batches() -> None:
+    """List what was imported: number, source, time and counts."""
+    from pasta.annotations.batches import ledger
+    from pasta.annotations.project import BATCHES
+    from pasta.annotations.records import PARTS
+    from pasta.commands.show import print_table
+    from pasta.paths import project_root
+
+    table = ledger(project_root() / BATCHES)
+    if table.empty:
+        typer.echo("nothing was imported yet")
+        return
+    counted = [name for name in PARTS if table[name].any()]
+    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256"]
+    table["sha256"] = table["sha256"].str[:12]
+    rows = table[columns].astype(str).to_numpy().tolist()
+    titles = [name.replace("imported_at", "imported") for name in columns]
+    print_table("Imported batches", titles, rows, numbers=["number", "replaced", *counted])
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="a new folder, or for Label Studio a new file")],
+    form: Annotated[
+        Literal["tidy", "released", "label_studio"],
+        typer.Option("--format", help="tidy CSV, the released JSON, or a Label Studio export"),
+    ] = "tidy",
+    pictures: Annotated[
+        bool, typer.Option(help="with the released JSON: images, attributions and pictures")
+    ] = True,
+) -> None:
+    """Write all stored annotations so that they can be imported elsewhere, or here, unchanged."""
+    from pasta.annotations.batches import merged
+    from pasta.annotations.formats.label_studio_writing import write_label_studio
+    from pasta.annotations.formats.releasing import write_released
+    from pasta.annotations.formats.tidy_writing import write_tidy
+    from pasta.annotations.project import batches_of, explained_folders
+    from pasta.annotations.views import Views
+
+    known, root = _known(stored=False)
+    annotations, protocol = merged(batches_of(root)), known.protocol
+    if form == "tidy":
+        write_tidy(annotations, out, protocol.version)
+    elif form == "label_studio":
+        write_label_studio(annotations, out, protocol)
+    else:
+        rated = Views(explained_folders(root)).rated if pictures else None
+        write_released(annotations, out, rated, protocol.version)
+    typer.echo(f"wrote {len(annotations.votes):,} votes to {out}")
+
+
+@app.command()
+def tasks(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="from `plan --out`")],
+    out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
+) -> None:
+    """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
+    from pasta.annotations.project import explained_folders
+    from pasta.annotations.tasks import write_project
+
+    known, root = _known(stored=False)
+    number = write_project(plan_file, out, explained_folders(root), known.protocol)
+    typer.echo(f"wrote {number} tasks, their pictures and the labelling configuration to {out}")
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Argument(help="a new folder of tidy CSV")],
+    samples: Annotated[int, typer.Option(min=1, help="unrated samples to rate")] = 50,
+    seed: Annotated[int, typer.Option(help="another seed gives other raters")] = 1,
+) -> None:
+    """Let new simulated raters rate samples that have no votes yet: a batch to try things with."""
+    from pasta.annotations.formats.tidy_writing import write_tidy
+    from pasta.annotations.plan import make_plan
+    from pasta.annotations.project import explained, explained_folders, published
+    from pasta.annotations.simulation.study import simulate as run_study
+    from pasta.params import load_params
+    from pasta.paths import project_root
+
+    params, root = load_params(), project_root()
+    settings, folders = params.annotations, explained_folders(root)
+    candidates = _without_votes(published(explained(folders)), root)
+    made = make_plan(candidates, settings.annotators, settings.votes, seed, samples)
+    made["annotator_id"] = f"seed{seed}-" + made["annotator_id"]
+    study = run_study(folders, made, settings.simulation, seed)
+    write_tidy(study.annotations, out, settings.protocol)
+    typer.echo(f"wrote {len(study.annotations.votes):,} simulated votes to {out}")
+
+
+def _known(stored: bool = True) -> tuple[Known, Path]:
+    """What a file is held against, and the project's root."""
+    from pasta.annotations.batches import merged
+    from pasta.annotations.checking import Known
+    from pasta.annotations.project import batches_of, explained, explained_folders
+    from pasta.annotations.protocol import load_protocol
+    from pasta.params import load_params
+    from pasta.paths import project_root
+
+    root, settings = project_root(), load_params().annotations
+    samples = explained(explained_folders(root))["sample_id"]
+    known = merged(batches_of(root) if stored else [])
+    return Known(_index(samples), known, load_protocol(settings.protocol), settings.votes), root
+
+
+def _index(samples: pd.Series[str]) -> pd.Index[str]:
+    import pandas as pd
+
+    return pd.Index(samples)
+
+
+def _without_votes(candidates: pd.DataFrame, root: Path) -> pd.DataFrame:
+    from pasta.annotations.batches import merged
+    from pasta.annotations.project import batches_of
+
+    rated = merged(batches_of(root)).votes["sample_id"]
+    return candidates[~candidates["sample_id"].isin(set(rated))]
+
+
+def _print_outcome(outcome: Outcome) -> None:
+    typer.echo(outcome.message)
+    for reason, number in outcome.dropped.items():
+        typer.echo(f"left out: {number} {reason}")
+    for name, counts in outcome.counts.items():
+        if counts.rows:
+            over = f", {counts.replaced} replaced" if counts.replaced else ""
+            typer.echo(f"{name}: {counts.new} new, {counts.known} stored already{over}")
+    if outcome.questions:
+        shares = ", ".join(f"{name} {number}" for name, number in outcome.questions.items())
+        typer.echo(f"new votes by question: {shares}")
+
+
+def _keep(folder: Path) -> None:
+    """Let DVC take the batches into its cache, so that nothing is lost with a work tree."""
+    import subprocess
+    import sys
+
+    command = [sys.executable, "-m", "dvc", "add", "--quiet", str(folder)]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder.parent, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        typer.echo(f"stored, but `dvc add` failed: {done.stderr.strip()}", err=True)
+        raise typer.Exit(1)
