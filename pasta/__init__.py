@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pasta.explanations.api import explain
+    from pasta.scoring.score import PastaScore
 
 __version__ = "0.1.0"
-__all__ = ["explain"]
+__all__ = ["PastaScore", "explain"]
+_HOMES = {"explain": "pasta.explanations.api", "PastaScore": "pasta.scoring.score"}
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are first used: torch takes seconds to load."""
-    if name == "explain":
-        from pasta.explanations.api import explain
-
-        return explain
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from pasta.commands import data, explanations, models, outcome, profile, tables
+from pasta.commands import data, explanations, models, outcome, profile, score, tables
 from pasta.commands.annotations import app as annotations_app
 from pasta.stage import guarded
 
@@ -25,6 +25,7 @@ app.command("models")(models.models)
 app.command("predict")(models.predict)
 app.command("techniques")(explanations.techniques)
 app.command("explain")(explanations.explain)
+app.command("score")(score.score)
 app.command("outcome")(outcome.outcome)
 
 

@@ -441,3 +441,24 @@ METRIC_VALUES = _add(
         (_SAMPLES,),
     )
 )
+
+SCORE_RESULTS = _add(
+    Table(
+        "score_results",
+        "how well a scorer predicts labels it has not seen: one row per setup, seed and measure",
+        ("study", "level", "question", "seed", "measure"),
+        {
+            "study": _text("main, or what is varied"),
+            "level": _text("the row of the study"),
+            "scorer": _name("a scorer"),
+            "encoder": _name("an encoder"),
+            "split": _name("a way of splitting"),
+            "question": _one_of(QUESTIONS),
+            "seed": _whole("of split and training", 0),
+            "measure": _name("a measure"),
+            "estimate": _number("any number; empty with a reason", nullable=True),
+            "n": _whole("samples of the test part", 0),
+            "reason": _text("empty text, or why there is no estimate"),
+        },
+    )
+)

@@ -105,6 +105,16 @@ def tracked_run(
         store.write_json(where, record)
 
 
+@contextmanager
+def nested_run(name: str, params: Mapping[str, Any]) -> Iterator[Run]:
+    """A run inside the one that is open: a row of a study."""
+    mlflow = _mlflow()
+    with mlflow.start_run(run_name=name, nested=True) as active:
+        run = Run(active.info.run_id, active.info.experiment_id)
+        run.log_params(params)
+        yield run
+
+
 def connect(experiment: Experiment) -> Any:
     """Point MLflow at the tracking store and make sure that it answers."""
     uri = tracking_uri()

@@ -14,7 +14,7 @@ def main(
     truth: Annotated[Path, typer.Option(help="folder for what was planted")],
 ) -> None:
     """Let simulated raters rate the explanations in FOLDERS; with real raters, leave no votes."""
-    from pasta.annotations.project import explained, published
+    from pasta.annotations.rateable import explained, published
     from pasta.annotations.simulation.stage import simulated_study, write_study
     from pasta.params import load_params
     from pasta.tracking import tracked_run

@@ -19,7 +19,7 @@ def main(
     from pasta.annotations.batches import merged
     from pasta.annotations.importing import stored_folders
     from pasta.annotations.merging import summarise, write_tables
-    from pasta.annotations.project import explained
+    from pasta.annotations.rateable import explained
     from pasta.tracking import flatten, tracked_run
 
     sources = stored_folders(batches, simulated)

@@ -49,7 +49,8 @@ def plan(
 ) -> None:
     """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
     from pasta.annotations.plan import make_plan, summary
-    from pasta.annotations.project import explained, explained_folders, published
+    from pasta.annotations.project import explained_folders
+    from pasta.annotations.rateable import explained, published
     from pasta.params import load_params
     from pasta.paths import project_root
 
@@ -204,7 +205,8 @@ def simulate(
     """Let new simulated raters rate samples that have no votes yet: a batch to try things with."""
     from pasta.annotations.formats.tidy_writing import write_tidy
     from pasta.annotations.plan import make_plan
-    from pasta.annotations.project import explained, explained_folders, published
+    from pasta.annotations.project import explained_folders
+    from pasta.annotations.rateable import explained, published
     from pasta.annotations.simulation.study import simulate as run_study
     from pasta.params import load_params
     from pasta.paths import project_root
@@ -223,8 +225,9 @@ def _known(stored: bool = True) -> tuple[Known, Path]:
     """What a file is held against, and the project's root."""
     from pasta.annotations.batches import merged
     from pasta.annotations.checking import Known
-    from pasta.annotations.project import batches_of, explained, explained_folders
+    from pasta.annotations.project import batches_of, explained_folders
     from pasta.annotations.protocol import load_protocol
+    from pasta.annotations.rateable import explained
     from pasta.params import load_params
     from pasta.paths import project_root
 

@@ -18,9 +18,10 @@ from pasta.params.annotations import AnnotationParams
 from pasta.params.base import Section
 from pasta.params.clip import ClipParams
 from pasta.params.datasets import DatasetParams, DatasetsParams
+from pasta.params.embedding import EmbeddingParams
 from pasta.params.explanations import ExplanationParams
 from pasta.params.models import AllModelsParams
-from pasta.params.scoring import EmbeddingParams, ScoringParams
+from pasta.params.scoring import ScoringParams
 from pasta.paths import PARAMS, project_root
 from pasta.registry import did_you_mean
 

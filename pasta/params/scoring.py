@@ -7,14 +7,11 @@ from typing import Literal
 from pydantic import Field
 
 from pasta.params.base import Count, Fraction, NotNegative, Positive, Section
+from pasta.params.baselines import BaselineParams
+from pasta.params.ordinal import OrdinalParams
 
-
-class EmbeddingParams(Section):
-    """The encoder of rendered explanations."""
-
-    encoder: str
-    weights: str
-    n_top: Count  # concepts named in the sentence of a concept explanation
+By = Literal["none", "image", "technique", "image_and_technique", "dataset_and_technique"]
+Aggregate = Literal["mode", "mean", "median"]
 
 
 class LossParams(Section):
@@ -40,14 +37,38 @@ class ScorerParams(Section):
 class SplitParams(Section):
     """How explanations are divided for training the score."""
 
-    by: Literal["none", "image", "technique", "image_and_technique", "dataset_and_technique"]
+    by: By
     train: Fraction
     seeds: Count
 
 
+class StudiesParams(Section):
+    """Levels of the ablations (P1, Tables 4 and 15-20)."""
+
+    splits: tuple[By, ...] = Field(strict=False)
+    aggregates: tuple[Aggregate, ...] = Field(strict=False)
+    functions: tuple[str, ...] = Field(strict=False)  # scorers
+    images: tuple[Literal["overlay", "masked", "blur"], ...] = Field(strict=False)
+    n_top: tuple[Count, ...] = Field(strict=False)
+    template: str  # words in front of the concepts
+
+
+class PublicParams(Section):
+    """The scorer that everybody can call."""
+
+    scorer: str
+    train: Fraction  # of images and of techniques; the other images x techniques calibrate
+
+
 class ScoringParams(Section):
-    """The PASTA-score: its first (linear) and second (MLP) version."""
+    """The PASTA-score: its first (linear) and second (MLP) version, and others beside them."""
 
     split: SplitParams
+    scorers: tuple[str, ...] = Field(strict=False)  # rows of the main table, with one encoder
+    encoders: dict[str, str]  # further rows: encoders and their weights
     linear: ScorerParams
     mlp: ScorerParams
+    ordinal: OrdinalParams
+    baselines: BaselineParams
+    studies: StudiesParams
+    public: PublicParams

@@ -18,6 +18,7 @@ from pasta.annotations.formats.json_text import parse
 from pasta.annotations.formats.released import FILE, PATHS, read_released
 from pasta.annotations.formats.released_ids import TECHNIQUES, matched, read_name, stem
 from pasta.annotations.formats.releasing import Rated, View, write_released
+from pasta.annotations.rateable import published
 from pasta.annotations.records import PARTS, Annotations
 from pasta.errors import InputError
 from pasta.tables import QUESTIONS
@@ -169,6 +170,19 @@ def test_the_numbers_of_techniques_are_those_of_the_catalogue() -> None:
 
     assert {technique: number for number, technique in TECHNIQUES.items()} == RELEASED
     assert stem("coco/1/bcos/resnet50_bcos") == "coco_1_46"
+
+
+def test_the_46_techniques_of_the_papers_are_rated_and_no_others() -> None:
+    from pasta.explanations.techniques import techniques
+
+    every = pd.DataFrame(
+        [{"method": one.method, "backbone": one.backbone} for one in techniques(extras=True)]
+    )
+    rated = published(every)
+    assert len(rated) == 46
+    assert set(rated["method"] + "/" + rated["backbone"]) == {
+        one.key for one in techniques(extras=False)
+    }
 
 
 @pytest.mark.parametrize(

@@ -179,8 +179,9 @@ def test_what_is_exported_can_be_imported_unchanged(
 ) -> None:
     from pasta.annotations.batches import merged
     from pasta.annotations.importing import import_file
-    from pasta.annotations.project import batches_of, explained, explained_folders
+    from pasta.annotations.project import batches_of, explained_folders
     from pasta.annotations.protocol import load_protocol
+    from pasta.annotations.rateable import explained
 
     out = tmp_path / ("export.json" if form == "label_studio" else "export")
     run("pasta", "annotations", "export", str(out), "--format", form)

@@ -46,6 +46,8 @@ TECHNIQUES: dict[int, str] = {
     48: "rise_cbm/clip_qda",
     49: "rise_cbm/concept_bottleneck",
 }
+# Techniques that have a number but no place in P1's Table 7: they are not among the papers' 46.
+NOT_IN_TABLE = ("fullgrad/clip_zero_shot", "scorecam/clip_zero_shot", "rise_cbm/clip_qda")
 NUMBERS = {technique: number for number, technique in TECHNIQUES.items()}
 _NAME = re.compile(r"([^_/\s]+)_([0-9]+)_([0-9]{1,3})(?![0-9])[^/]*")
 

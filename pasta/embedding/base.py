@@ -1,0 +1,83 @@
+"""What every encoder can do, and the register of encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pasta.errors import PastaError
+from pasta.registry import Registry
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Encoder(Protocol):
+    """Pictures and texts into one space.
+
+    P1 and P2 put both kinds of explanation there: the image vector of a rendered saliency map and
+    the text vector of a concept sentence are columns of the same features.
+    """
+
+    name: str  # in the register
+    size: int  # pixels of a side of what the image tower sees
+
+    @property
+    def md5(self) -> str:
+        """Of all weights by name, wherever they were loaded from."""
+
+    @property
+    def width(self) -> int:
+        """Length of the vectors."""
+
+    def images(self, batch: Tensor) -> Tensor:
+        """Unit vectors (n x width) of pictures (n x 3 x height x width, floats from 0 to 1)."""
+
+    def texts(self, texts: Sequence[str]) -> Tensor:
+        """Unit vectors (n x width); a text that is too long is an error and is never cut."""
+
+    def fits(self, text: str) -> bool:
+        """Whether the text tower sees a text to its end."""
+
+
+Opener = Callable[[str, Path], Encoder]  # weights, root of the project
+# metadata: title, weights (the usual ones), doi, and for models of open_clip their architecture
+ENCODERS: Registry[Opener] = Registry("encoder")
+
+
+def about(encoder: Encoder) -> dict[str, Any]:
+    """What makes vectors comparable: they are mixed only if all of this is equal."""
+    return {
+        "encoder": encoder.name,
+        "md5": encoder.md5,
+        "size": encoder.size,
+        "width": encoder.width,
+    }
+
+
+def require_pictures(batch: Tensor) -> None:
+    """Raise unless the batch is what encoders take."""
+    if batch.ndim != 4 or batch.shape[1] != 3 or not batch.is_floating_point():
+        raise PastaError(
+            f"pictures of the shape {' x '.join(map(str, batch.shape))} and type {batch.dtype} "
+            "(expected n x 3 x height x width floats)"
+        )
+    if batch.numel() and not (float(batch.min()) >= 0 and float(batch.max()) <= 1):
+        raise PastaError("a picture has values outside 0 to 1, or values that are no numbers")
+
+
+def require_fit(encoder: Encoder, texts: Sequence[str]) -> None:
+    """Raise if a text is longer than what the encoder sees."""
+    for text in texts:
+        if not encoder.fits(text):
+            raise PastaError(f"{encoder.name}: the text is too long to be seen whole: {text!r}")
+
+
+def squared(batch: Tensor, size: int) -> Tensor:
+    """The whole picture at the size of the image tower."""
+    from torch.nn.functional import interpolate
+
+    if tuple(batch.shape[2:]) == (size, size):
+        return batch
+    return interpolate(batch, (size, size), mode="bicubic", antialias=True).clamp(0, 1)

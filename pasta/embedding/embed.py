@@ -1,0 +1,197 @@
+"""Embedding of a dataset's explanations: only what is new is encoded.
+
+What an encoder would see of an explanation is rendered, which is cheap, and hashed; the encoder is
+asked only for hashes it has not yet answered. Techniques are finished one by one, so a killed run
+loses at most one. The last digits of a vector depend on which others were in its batch, therefore
+vectors that were added later equal those of a fresh run only up to rounding (about 1e-6).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.embedding import inputs
+from pasta.embedding.base import Encoder, about
+from pasta.embedding.sentences import RULE, pieces, sentence, sentence_vectors, top_concepts
+from pasta.embedding.stored import (
+    Floats,
+    array_file,
+    known_vectors,
+    remove_others,
+    techniques_of,
+    write_vectors,
+)
+from pasta.errors import InputError, PastaError
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.techniques import Technique
+from pasta.models.clip.prompts import readable
+from pasta.params.embedding import EmbeddingParams
+
+Say = Callable[..., None]  # technique, a few words, how much is done of how much
+
+
+class Rendered(NamedTuple):
+    """Some explanations as an encoder would see them."""
+
+    places: NDArray[np.int64]  # among the technique's explanations
+    hashes: list[str]
+    encode: Callable[[list[int]], Floats]  # vectors of some of them
+
+
+def embed_dataset(
+    folder: Path, encoder: Encoder, settings: EmbeddingParams, out: Path, say: Say
+) -> pd.DataFrame:
+    """Embed the explanations in a dataset's folder.
+
+    Returns the explanations table with the file (below ``out``) and the row of each vector.
+    """
+    if encoder.name != settings.encoder:
+        raise PastaError(f"the settings name the encoder {settings.encoder}, not {encoder.name}")
+    renderer = Renderer(folder, encoder, settings)
+    table = renderer.stored.table.copy()
+    files: set[Path] = set()
+    table["file"], table["place"] = "", 0
+    for technique, places in techniques_of(table):
+        file = array_file(out, settings, technique)
+        words = _embed(renderer, technique, file)
+        say(technique.key, words, len(places), len(places))
+        files.add(file)
+        table.loc[places, "file"] = str(file.relative_to(out))
+        table.loc[places, "place"] = np.arange(len(places))
+    remove_others(files)
+    return table
+
+
+def _embed(renderer: Renderer, technique: Technique, file: Path) -> str:
+    """Bring one technique's file up to date; says what was done."""
+    identity = about(renderer.encoder)
+    known, before = known_vectors(file, identity)
+    number, new = len(renderer.stored.rows(technique)), 0
+    vectors = np.full((number, identity["width"]), np.nan, dtype=np.float32)
+    hashes = [""] * number
+    for part in renderer.rendered(technique):
+        first = {key: place for place, key in enumerate(part.hashes) if key not in known}
+        if first:
+            known.update(zip(first, part.encode(list(first.values())), strict=True))
+            new += len(first)
+        for place, key in zip(part.places, part.hashes, strict=True):
+            vectors[place], hashes[place] = known[key], key
+    if hashes != before:
+        write_vectors(vectors, hashes, identity, file)
+    return f"{new} encoded"
+
+
+class Renderer:
+    """Explanations of one dataset as an encoder would see them."""
+
+    def __init__(self, folder: Path, encoder: Encoder, settings: EmbeddingParams) -> None:
+        self.encoder, self.settings = encoder, settings
+        self.stored = StoredExplanations(folder)
+        self.dataset: StoredDataset = open_dataset(folder)
+        self._fits = lru_cache(maxsize=10_000)(encoder.fits)
+        self._concept_vectors: dict[tuple[str, ...], Floats] = {}
+
+    def rendered(self, technique: Technique) -> Iterator[Rendered]:
+        """The explanations of a technique whose status is ok, batch by batch."""
+        rows = self.stored.rows(technique)
+        places = np.flatnonzero(rows["status"] == "ok")
+        if not len(places):
+            return
+        if technique.kind == "concept":
+            yield self._concepts(technique, rows, places)
+            return
+        size = self.settings.batch_size
+        for start in range(0, len(places), size):
+            yield self._pictures(technique, rows, places[start : start + size])
+
+    def _pictures(
+        self, technique: Technique, rows: pd.DataFrame, places: NDArray[np.int64]
+    ) -> Rendered:
+        chosen = rows.iloc[places]
+        maps = self.stored.shown(technique, chosen["row"].tolist())
+        index = self._image_rows(chosen)
+        if maps.shape[1:] != self._images.shape[2:]:
+            raise InputError(
+                f"the maps of {technique.key} are {maps.shape[1]} x {maps.shape[2]}",
+                file=self.stored.folder,
+                expected=f"{self._images.shape[2]} x {self._images.shape[3]}, as the images are",
+            )
+        soft = self._soft[index] if self.settings.image == "blur" else None
+        pictures = inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
+
+        def encode(some: list[int]) -> Floats:
+            batch = torch.from_numpy(pictures[some]).float().div_(255)
+            return np.asarray(self.encoder.images(batch), dtype=np.float32)
+
+        return Rendered(places, [_hash(picture.tobytes()) for picture in pictures], encode)
+
+    def _concepts(
+        self, technique: Technique, rows: pd.DataFrame, places: NDArray[np.int64]
+    ) -> Rendered:
+        names, table = self.stored.concepts(technique)
+        values = table[rows["row"].to_numpy()[places]]
+        if self.settings.text == "weighted":
+            spoken = "\x1f".join(names).encode()
+            hashes = [_hash(spoken, row.tobytes()) for row in values]
+            return Rendered(
+                places,
+                hashes,
+                lambda some: inputs.weighted_sum(values[some], self._vectors_of(names)),
+            )
+        template = self.settings.template
+        named = [top_concepts(names, row, self.settings.n_top) for row in values]
+        hashes = [_hash(f"{RULE} {sentence(words, template)}".encode()) for words in named]
+
+        def encode(some: list[int]) -> Floats:
+            told = [pieces(named[place], template, self._fits) for place in some]
+            return sentence_vectors(self.encoder, told)
+
+        return Rendered(places, hashes, encode)
+
+    def _vectors_of(self, names: tuple[str, ...]) -> Floats:
+        if names not in self._concept_vectors:
+            spoken = self.encoder.texts([readable(name) for name in names])
+            self._concept_vectors[names] = np.asarray(spoken, dtype=np.float32)
+        return self._concept_vectors[names]
+
+    @cached_property
+    def _shown_images(self) -> dict[str, int]:
+        """The images that have explanations, numbered."""
+        return {name: place for place, name in enumerate(self.stored.table["image_id"].unique())}
+
+    @cached_property
+    def _images(self) -> Floats:
+        """Those images, as floats: prepared once and not for every technique."""
+        row = self.dataset.images.set_index("image_id")["row"]
+        missing = [name for name in self._shown_images if name not in row.index]
+        if missing:
+            raise InputError(
+                f"there is no image {missing[0]!r}", file=self.stored.folder / "images.parquet"
+            )
+        pixels = self.dataset.pixels[row.loc[list(self._shown_images)].to_numpy()]
+        floats = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)
+        return floats / np.float32(255)
+
+    @cached_property
+    def _soft(self) -> Floats:
+        return inputs.blurred(self._images, self.settings.blur)
+
+    def _image_rows(self, chosen: pd.DataFrame) -> NDArray[np.int64]:
+        return np.array([self._shown_images[name] for name in chosen["image_id"]], dtype=np.int64)
+
+
+def _hash(*parts: bytes) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()

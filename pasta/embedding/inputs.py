@@ -1,0 +1,157 @@
+"""What an encoder is given of an explanation (P1, section 4.1 and Appendix C.6).
+
+A saliency map becomes a picture: the heat map over the image that people see (Eq. 1), the image
+times the map (Eq. 13), or the image blurred where the map is low. P1 calls its second row of
+Table 18 "Blur" and describes it as a blur, yet Eq. 13 is a product, which darkens; so here are
+both. Concept attributions become the sum of the concepts' vectors (Eq. 14) or a sentence
+(:mod:`pasta.embedding.sentences`).
+
+Pictures are floats from 0 to 1, n x 3 x height x width; maps are as shown to people, n x height x
+width, from 0 to 1 or, if ``signed``, from -1 to 1. In a product or a blur what speaks against the
+class counts like what does not matter, since light cannot be negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.errors import PastaError
+from pasta.explanations.rendering import (
+    AGAINST,
+    DIM,
+    FOR,
+    GLOW,
+    STEP,
+    STRONGEST,
+    heat_colours,
+)
+from pasta.params.embedding import EmbeddingParams
+from pasta.registry import did_you_mean
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.floating[Any]]
+# The classes of all datasets, each once; a scorer's one-hot labels are in this order.
+CLASSES: tuple[str, ...] = tuple(
+    dict.fromkeys(label for words in VOCABULARIES.values() for label in words.classes)
+)
+
+
+def overlay(images: Numbers, maps: Numbers, signed: bool) -> Floats:
+    """The heat map over the image, in the colours that people see (P1, Eq. 1).
+
+    It is :func:`pasta.explanations.rendering.overlay` for many images of equal size. People see 256
+    steps of each colour, so this does too; a flat map leaves the image as it is.
+    """
+    _require_alike(images, maps)
+    light = np.rint(255 * np.asarray(images, dtype=np.float32))
+    heat = np.asarray(maps, dtype=np.float32)
+    strength = np.clip(np.abs(heat) if signed else heat, 0, 1)
+    weight = STRONGEST * strength if signed else DIM + (GLOW - DIM) * strength
+    table = np.array((AGAINST, FOR) if signed else heat_colours(), dtype=np.float32)
+    number = heat >= 0 if signed else np.rint(255 * strength)
+    places = number.astype(np.intp)
+    weight[np.ptp(heat, axis=(1, 2)) < STEP] = 0
+    mixed = np.empty_like(light)
+    for channel in range(3):  # long rows of equal colour: three times as fast as pixel by pixel
+        np.take(table[:, channel], places, out=mixed[:, channel])
+    mixed *= weight[:, None]
+    mixed += (1 - weight)[:, None] * light
+    mixed += 0.5
+    np.floor(mixed, out=mixed)
+    mixed /= 255
+    return mixed
+
+
+def masked(images: Numbers, maps: Numbers) -> Floats:
+    """The image times the map (P1, Eq. 13)."""
+    _require_alike(images, maps)
+    return np.asarray(images, dtype=np.float32) * _clear(maps)
+
+
+def selectively_blurred(images: Numbers, soft: Numbers, maps: Numbers) -> Floats:
+    """The image where the map is 1, its blurred copy where it is 0, a mixture between."""
+    _require_alike(images, maps)
+    clear = _clear(maps)
+    return clear * np.asarray(images, np.float32) + (1 - clear) * np.asarray(soft, np.float32)
+
+
+def blurred(images: Numbers, blur: float) -> Floats:
+    """The images through a Gaussian of standard deviation ``blur`` x the shorter side."""
+    from scipy.ndimage import gaussian_filter
+
+    spread = blur * min(images.shape[2:])
+    soft = gaussian_filter(np.asarray(images, np.float32), (0, 0, spread, spread), mode="nearest")
+    return np.asarray(soft, dtype=np.float32)
+
+
+def render(
+    images: Numbers,
+    maps: Numbers,
+    signed: bool,
+    settings: EmbeddingParams,
+    soft: Numbers | None = None,
+) -> NDArray[np.uint8]:
+    """What the encoder sees of saliency maps: pictures of 256 steps, as in a file.
+
+    ``soft`` may have the blurred images, for those who need them more than once.
+    """
+    match settings.image:
+        case "overlay":
+            pictures = overlay(images, maps, signed)
+        case "masked":
+            pictures = masked(images, maps)
+        case "blur":
+            soft = blurred(images, settings.blur) if soft is None else soft
+            pictures = selectively_blurred(images, soft, maps)
+    pictures *= 255
+    return np.rint(pictures, out=pictures).astype(np.uint8)
+
+
+def weighted_sum(values: Numbers, vectors: Numbers) -> Floats:
+    """Concept vectors weighted by attribution, over the attribution's length (P1, Eq. 14).
+
+    ``values`` is n x concepts, ``vectors`` concepts x width. The result is no unit vector: how
+    long it is says how much the named concepts agree.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    if not np.all(lengths > 0):
+        row = int(np.argmin(lengths > 0))
+        raise PastaError(f"row {row}: the attribution of every concept is zero or not a number")
+    return np.asarray(values @ vectors / lengths, dtype=np.float32)
+
+
+def with_label(
+    features: Numbers, labels: Sequence[str], classes: Sequence[str] = CLASSES
+) -> Floats:
+    """Features with the predicted class as a one-hot vector appended (P1, Appendix C.3)."""
+    if len(labels) != len(features):
+        raise PastaError(f"there are {len(features)} rows of features but {len(labels)} labels")
+    place = {name: column for column, name in enumerate(classes)}
+    for row, label in enumerate(labels):
+        if label not in place:
+            hint = did_you_mean(label, list(classes))
+            raise PastaError(f"row {row}: there is no class called {label!r}. {hint}")
+    hot = np.zeros((len(features), len(classes)), dtype=np.float32)
+    hot[np.arange(len(labels)), [place[label] for label in labels]] = 1
+    return np.concatenate([np.asarray(features, dtype=np.float32), hot], axis=1)
+
+
+def _clear(maps: Numbers) -> Floats:
+    """How much of the image stays, with an axis for the colours."""
+    return np.clip(np.asarray(maps, dtype=np.float32), 0, 1)[:, None]
+
+
+def _require_alike(images: Numbers, maps: Numbers) -> None:
+    sides = (len(images), *images.shape[2:])
+    if images.ndim != 4 or images.shape[1] != 3 or sides != maps.shape:
+        found = " x ".join(map(str, images.shape)), " x ".join(map(str, maps.shape))
+        raise PastaError(
+            f"the images are {found[0]} and the maps {found[1]} "
+            "(expected n x 3 x height x width and n x height x width)"
+        )

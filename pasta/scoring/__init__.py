@@ -1,0 +1,1 @@
+"""The PASTA-score: networks that predict how people would rate an explanation."""

@@ -1,0 +1,200 @@
+"""Scorers to compare with: four of scikit-learn's, and two that do not look at the features.
+
+Table 17 of the first version of doi:10.48550/arXiv.2411.02470 compares ridge, lasso, support
+vectors and a perceptron with 100 hidden units. What was learned is kept in plain arrays, and all
+but the support vectors are a :class:`Network`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasta.params.baselines import HiddenLayerParams, PenaltyParams, SupportVectorParams
+from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
+from pasta.scoring.evaluation import to_stars
+from pasta.scoring.networks import Network, check_features, load_network
+from pasta.scoring.neural import check_votes
+from pasta.seeds import generator
+
+_SOURCE = "10.48550/arXiv.2411.02470"
+_LARGEST_SEED = 2**32
+_SAMPLES_AT_ONCE = 4096
+
+Layers = list[tuple[NDArray[Any], NDArray[Any]]]  # weight and bias of each layer, one question
+FitOne = Callable[[Floats, Floats, Any, int], Layers]
+
+
+@dataclass(frozen=True)
+class NetworkBaseline:
+    """A scorer that ends as a network: each question is fitted alone, on the samples with votes."""
+
+    fit_one: FitOne
+
+    def fit(self, train: Rated, validation: Rated, settings: Any, seed: int) -> Network:  # noqa: ARG002
+        """Train; nothing is chosen on the validation set."""
+        questions = [self.fit_one(*data, settings, seed) for data in _by_question(train)]
+        layers = list(zip(*questions, strict=True))
+        return Network(
+            tuple(np.stack([weight for weight, _ in one]).astype(np.float32) for one in layers),
+            tuple(np.stack([bias for _, bias in one]).astype(np.float32) for one in layers),
+        )
+
+    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> Network:
+        """A trained scorer from what ``state`` returned."""
+        return load_network(arrays, about)
+
+
+def _by_question(train: Rated) -> list[tuple[Floats, Floats]]:
+    """Features and labels of the samples with votes on each question."""
+    check_features(train.features, train.features.shape[1])
+    check_votes([train], "training")
+    given = ~np.isnan(train.labels.T)
+    return [
+        (train.features[rows], labels[rows])
+        for rows, labels in zip(given, train.labels.T, strict=True)
+    ]
+
+
+def _ridge(features: Floats, labels: Floats, settings: PenaltyParams, seed: int) -> Layers:  # noqa: ARG001
+    from sklearn.linear_model import Ridge
+
+    return _linear(Ridge(alpha=settings.alpha), features, labels)
+
+
+def _lasso(features: Floats, labels: Floats, settings: PenaltyParams, seed: int) -> Layers:  # noqa: ARG001
+    from sklearn.linear_model import Lasso
+
+    return _linear(Lasso(alpha=settings.alpha), features, labels)
+
+
+def _linear(model: Any, features: Floats, labels: Floats) -> Layers:
+    model.fit(features.astype(np.float64), labels)
+    return [(model.coef_[:, None], np.array([model.intercept_]))]
+
+
+def _standardised_ridge(
+    features: Floats, labels: Floats, settings: PenaltyParams, seed: int
+) -> Layers:
+    """Ridge on features of very different units: a penalty is fair only on a common scale."""
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    spread = np.where(spread > 0, spread, 1)
+    [(weight, bias)] = _ridge((features - centre) / spread, labels, settings, seed)
+    weight = weight / spread[:, None]
+    return [(weight, bias - centre @ weight)]
+
+
+def _perceptron(features: Floats, labels: Floats, settings: HiddenLayerParams, seed: int) -> Layers:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.neural_network import MLPRegressor
+
+    model = MLPRegressor(
+        hidden_layer_sizes=(settings.hidden,),
+        max_iter=settings.epochs,
+        random_state=int(generator(seed, "mlp-100").integers(_LARGEST_SEED)),
+    )
+    with warnings.catch_warnings():  # the number of epochs is a setting, not a failure
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features, labels)
+    return list(zip(model.coefs_, model.intercepts_, strict=True))
+
+
+def _always(features: Floats, star: float) -> Layers:
+    return [(np.zeros((features.shape[1], 1)), np.array([star]))]
+
+
+def _constant(features: Floats, labels: Floats, settings: Any, seed: int) -> Layers:  # noqa: ARG001
+    """The most frequent star; of equally frequent ones the smallest."""
+    counts = np.bincount(to_stars(labels), minlength=len(STARS) + 1)
+    return _always(features, float(counts.argmax()))
+
+
+def _mean(features: Floats, labels: Floats, settings: Any, seed: int) -> Layers:  # noqa: ARG001
+    return _always(features, float(labels.mean(dtype=np.float64)))
+
+
+@dataclass(frozen=True)
+class SupportVectors:
+    """``b + sum_i a_i exp(-gamma |x - s_i|^2)`` for each question."""
+
+    vectors: Floats  # the support vectors of any question x features
+    duals: Floats  # questions x vectors, zero where a vector is none of the question's
+    intercepts: Floats  # questions
+    gammas: Floats  # questions
+
+    def predict(self, features: Floats) -> Predicted:
+        """Stars for all questions."""
+        check_features(features, self.vectors.shape[1])
+        pieces = [
+            self._few(features[start : start + _SAMPLES_AT_ONCE])
+            for start in range(0, len(features), _SAMPLES_AT_ONCE)
+        ]
+        stars = np.concatenate([np.zeros((0, len(self.gammas))), *pieces])
+        return Predicted(np.clip(stars, 1, 5).astype(np.float32))
+
+    def _few(self, features: Floats) -> NDArray[np.float64]:
+        from scipy.spatial.distance import cdist
+
+        squared = cdist(features, self.vectors, "sqeuclidean")
+        questions = zip(self.gammas, self.duals, self.intercepts, strict=True)
+        given = [np.exp(-gamma * squared) @ dual + bias for gamma, dual, bias in questions]
+        return np.stack(given, axis=1)
+
+    def state(self) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
+        """Everything, in arrays."""
+        return dict(vars(self)), {}
+
+
+class SupportVectorScorer:
+    """Support vector regression with a radial kernel."""
+
+    def fit(
+        self,
+        train: Rated,
+        validation: Rated,  # noqa: ARG002
+        settings: SupportVectorParams,
+        seed: int,  # noqa: ARG002
+    ) -> SupportVectors:
+        """Train; nothing is chosen on the validation set."""
+        from sklearn.svm import SVR
+
+        duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
+        intercepts, gammas = [], []
+        rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
+        for question, (features, labels) in enumerate(_by_question(train)):
+            gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
+            model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma)
+            model.fit(features, labels)
+            duals[question, rows[question][model.support_]] = model.dual_coef_[0]
+            intercepts.append(model.intercept_[0])
+            gammas.append(gamma)
+        used = duals.any(axis=0)
+        return SupportVectors(
+            train.features[used].astype(np.float32),
+            duals[:, used],
+            np.array(intercepts, np.float32),
+            np.array(gammas, np.float32),
+        )
+
+    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> SupportVectors:  # noqa: ARG002
+        """A trained scorer from what ``state`` returned."""
+        return SupportVectors(**{name: np.asarray(array) for name, array in arrays.items()})
+
+
+_BASELINES: dict[str, tuple[str, FitOne]] = {
+    "ridge": ("Ridge regression", _ridge),
+    "lasso": ("Lasso regression", _lasso),
+    "mlp-100": ("Perceptron with one hidden layer", _perceptron),
+    "handcrafted": ("Handcrafted features, ridge regression", _standardised_ridge),
+    "constant": ("The most frequent star", _constant),
+    "global-mean": ("The mean of all labels", _mean),
+}
+for _key, (_title, _fit) in _BASELINES.items():
+    SCORERS.register(_key, title=_title, source=_SOURCE)(NetworkBaseline(_fit))
+SCORERS.register("svm", title="Support vector regression", source=_SOURCE)(SupportVectorScorer())

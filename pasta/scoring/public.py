@@ -1,0 +1,72 @@
+"""The scorer that everybody can call: trained on the rated explanations, kept in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta.embedding.stored import load_embeddings
+from pasta.params import Params
+from pasta.scoring.base import Fitted, Rated
+from pasta.scoring.familiar import Familiar, fit_familiar
+from pasta.scoring.folder import save_scorer, technique_means
+from pasta.scoring.material import Material
+from pasta.scoring.running import fit_all, settings_of
+from pasta.scoring.splits import split
+from pasta.tables import QUESTIONS
+
+
+def make_public(
+    material: Material, params: Params, training: Mapping[str, str], metrics: Any, out: Path
+) -> Fitted:
+    """Train the public scorer and leave it in a folder.
+
+    It learns from a share of the images and of the techniques; all other images with other
+    techniques say how far it errs on what is new.
+    """
+    public = params.scoring.public
+    rated, rows = material.rated(params.embedding)
+    encoder = load_embeddings(material.folders[0], params.embedding).encoder
+    samples = material.samples.iloc[rows].reset_index(drop=True)
+    parts = split(
+        samples[["dataset", "image", "technique"]],
+        "image_and_technique",
+        public.train,
+        params.seed,
+    )
+    calibration = np.sort(np.concatenate([parts.validation, parts.test]))
+    settings = settings_of(public.scorer, params.scoring)
+    train, other = [rated.at(parts.train)], [rated.at(calibration)]
+    (fitted,) = fit_all(public.scorer, train, other, settings, [params.seed])
+    save_scorer(
+        out,
+        public.scorer,
+        fitted,
+        questions=QUESTIONS,
+        encoder=encoder,
+        preprocessing=params.embedding,
+        with_labels=True,
+        training=training,
+        metrics=metrics,
+        techniques=_means(fitted, rated, samples),
+        familiar=_familiar(rated.features[:, : encoder["width"]], samples),
+    )
+    return fitted
+
+
+def _means(fitted: Fitted, rated: Rated, samples: pd.DataFrame) -> dict[str, dict[str, float]]:
+    stars = fitted.predict(rated.features).stars
+    return technique_means(stars, QUESTIONS, samples["technique"].tolist())
+
+
+def _familiar(vectors: NDArray[np.float32], samples: pd.DataFrame) -> dict[str, Familiar]:
+    """What the vectors of each kind of explanation look like; images are kept together."""
+    return {
+        str(kind): fit_familiar(vectors[own.index.to_numpy()], own["image"].tolist())
+        for kind, own in samples.groupby("kind")
+    }

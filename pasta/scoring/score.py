@@ -1,0 +1,259 @@
+"""How people would rate an explanation: ``from pasta import PastaScore``.
+
+>>> score = PastaScore.load("Q1")                               # doctest: +SKIP
+>>> score(image=image, saliency=heat, label="cat").score        # doctest: +SKIP
+3.4
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasta.embedding import inputs
+from pasta.embedding.base import ENCODERS, Encoder
+from pasta.errors import PastaError
+from pasta.paths import project_root
+from pasta.registry import did_you_mean
+from pasta.scoring.encoding import ExplanationEncoder, Watch
+from pasta.scoring.folder import FOLDER, ScorerCard, StoredScorer, load_scorer
+from pasta.scoring.given import OK, concepts_given, images_given, labels_given, maps_given
+from pasta.scoring.results import Floats, Score, Scores
+
+__all__ = ["PastaScore", "Score", "Scores"]
+BATCH = 32  # pictures encoded at once: larger batches leave the processor's cache
+
+
+class _Job(NamedTuple):
+    """Explanations that have been checked."""
+
+    kind: str
+    encode: Callable[[NDArray[np.int64]], Floats]  # vectors of some of them
+    labels: list[str] | None
+    status: list[str]
+    batch: bool
+
+
+class PastaScore:
+    """Predicts how people would answer one question about explanations."""
+
+    def __init__(
+        self, question: str, stored: StoredScorer, encoder: Encoder, batch_size: int = BATCH
+    ) -> None:
+        self.question, self.stored, self.encoder = question, stored, encoder
+        if question not in stored.card.questions:
+            hint = did_you_mean(question, list(stored.card.questions))
+            raise PastaError(f"the scorer has not learned a question {question!r}. {hint}")
+        self._column = stored.card.questions.index(question)
+        self._encode = ExplanationEncoder(encoder, stored.card.preprocessing, batch_size)
+
+    @classmethod
+    def load(
+        cls,
+        question: str,
+        folder: Path | str | None = None,
+        *,
+        encoder: Encoder | None = None,
+        batch_size: int = BATCH,
+    ) -> PastaScore:
+        """The score of a question.
+
+        Parameters
+        ----------
+        question
+            Q1 to Q6.
+        folder
+            A trained scorer; None is the project's own.
+        encoder
+            One that is already open; None opens the one that the scorer was trained with.
+        batch_size
+            Pictures encoded at once.
+        """
+        own = folder is None
+        place = project_root() / FOLDER if folder is None else Path(folder)
+        stored = load_scorer(place)
+        if question not in stored.card.questions:  # before an encoder is opened, which takes long
+            hint = did_you_mean(question, list(stored.card.questions))
+            raise PastaError(f"{place}: the scorer has not learned {question!r}. {hint}")
+        card = stored.card.encoder
+        opened = encoder or ENCODERS[_registered(card.name)](card.weights, project_root())
+        if opened.md5 != card.md5:
+            advice = (
+                "train the scorer again with `dvc repro`" if own else "get the scorer's encoder"
+            )
+            raise PastaError(
+                f"{place}: the scorer was trained with another encoder: {card.name} with weights "
+                f"of the md5 {card.md5}, but {opened.name} here has {opened.md5}. Its scores would "
+                f"mean nothing; {advice}"
+            )
+        return cls(question, stored, opened, batch_size)
+
+    @property
+    def card(self) -> ScorerCard:
+        """What is known about the scorer: encoder, preprocessing, classes, metrics."""
+        return self.stored.card
+
+    def score(
+        self,
+        image: Any = None,
+        saliency: Any = None,
+        concepts: Any = None,
+        label: Any = None,
+        dataset: Any = None,
+        *,
+        signed: bool = False,
+        picture: Any = None,
+        watch: Watch | None = None,
+    ) -> Score | Scores:
+        """Predicted ratings of one explanation or of many at once.
+
+        Parameters
+        ----------
+        image, saliency
+            The image and its map, as numpy arrays, torch tensors or PIL images: one, a batch, or
+            lists. Images are bytes, or floats from 0 to 1; maps are floats from 0 to 1 of the
+            image's size.
+        concepts
+            Instead of a map, ``{name: value}``, or a list of such for a batch.
+        label
+            The class that the model predicted (one for all, or one for each).
+        dataset
+            Which dataset's class is meant; None allows those of all.
+        signed
+            Maps are from -1 to 1; what is negative speaks against the class.
+        picture
+            Instead of image and map, explanations that are already drawn.
+        watch
+            Called with the number of explanations just encoded.
+
+        Returns
+        -------
+        A :class:`Score`, or :class:`Scores` with arrays for a batch. A map that is the same
+        everywhere shows people nothing: its score is NaN, its status says so.
+        """
+        job = self._job(image, saliency, concepts, label, dataset, signed, picture, watch)
+        _warn(job.status)
+        scores = self._scored(job)
+        return scores if job.batch else scores[0]
+
+    __call__ = score
+
+    def check(
+        self,
+        image: Any = None,
+        saliency: Any = None,
+        concepts: Any = None,
+        label: Any = None,
+        dataset: Any = None,
+        *,
+        signed: bool = False,
+        picture: Any = None,
+    ) -> None:
+        """Raise what :meth:`score` would raise about its input, without the encoder's work."""
+        self._job(image, saliency, concepts, label, dataset, signed, picture, None)
+
+    def __deepcopy__(self, memo: Any) -> PastaScore:
+        """The same object: nothing about a score changes, and encoders are large."""
+        return self
+
+    def _job(
+        self,
+        image: Any,
+        saliency: Any,
+        concepts: Any,
+        label: Any,
+        dataset: Any,
+        signed: bool,
+        picture: Any,
+        watch: Watch | None,
+    ) -> _Job:
+        """Checked input and how to encode it."""
+        if sum(given is not None for given in (saliency, concepts, picture)) != 1:
+            raise PastaError("give exactly one of saliency= (with image=), concepts= and picture=")
+        say = watch or _silent
+        if concepts is not None:
+            rows, status, batch = concepts_given(concepts)
+            labels = self._labels(label, len(rows), dataset)
+            return _Job(
+                "concept",
+                lambda some: self._encode.concepts([rows[row] for row in some], say),
+                labels,
+                status,
+                batch,
+            )
+        images = images_given(image if picture is None else picture)
+        maps, status = None, [OK] * len(images.items)
+        if picture is None:
+            maps, status = maps_given(saliency, images, signed)
+        return _Job(
+            "saliency",
+            lambda some: self._encode.pictures(images, maps, some, signed, say),
+            self._labels(label, len(status), dataset),
+            status,
+            images.batch,
+        )
+
+    def _labels(self, label: Any, number: int, dataset: Any) -> list[str] | None:
+        labels = self.card.labels
+        if labels is None:
+            return None
+        return labels_given(label, number, labels.datasets, dataset)
+
+    def _scored(self, job: _Job) -> Scores:
+        """Scores of what can be rated; NaN for the rest."""
+        number, column = len(job.status), self._column
+        some = np.flatnonzero(np.array(job.status) == OK)
+        vectors = job.encode(some) if len(some) else np.zeros((0, self.encoder.width), np.float32)
+        features = vectors
+        if job.labels is not None and self.card.labels is not None:
+            own = [job.labels[row] for row in some]
+            features = inputs.with_label(vectors, own, self.card.labels.order)
+        answer = self.stored.fitted.predict(features)
+        region = self.stored.familiar.get(job.kind)
+        familiar = np.zeros(number, bool)
+        familiar[some] = False if region is None else region(vectors)
+
+        def placed(values: Floats | None) -> Floats | None:
+            if values is None:
+                return None
+            whole = np.full((number, *values.shape[2:]), np.nan, np.float32)
+            whole[some] = values[:, column]
+            return whole
+
+        stars = placed(answer.stars)
+        assert stars is not None  # noqa: S101 (for the type checker)
+        return Scores(
+            self.question,
+            stars,
+            placed(answer.distribution),
+            placed(answer.low),
+            placed(answer.high),
+            familiar,
+            tuple(job.status),
+        )
+
+
+def _registered(name: str) -> str:
+    from pasta.embedding import encoders
+
+    del encoders  # imported for its effect: the register is filled
+    return name
+
+
+def _silent(done: int) -> None:
+    """Progress that nobody looks at."""
+
+
+def _warn(status: list[str]) -> None:
+    wrong = [row for row, one in enumerate(status) if one != OK]
+    if wrong:
+        warnings.warn(
+            f"{len(wrong)} of {len(status)} explanations show nothing (the first is number "
+            f"{wrong[0]}, {status[wrong[0]]}); their scores are NaN",
+            stacklevel=4,
+        )

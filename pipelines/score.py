@@ -1,0 +1,58 @@
+"""DVC stage `score`: the papers' studies of the score, every setup with every seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def main(
+    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
+    labels: Annotated[Path, typer.Option(help="the labels table")],
+    votes: Annotated[Path, typer.Option(help="the votes table")],
+    out: Annotated[Path, typer.Option(help="folder for the results")],
+    figure: Annotated[Path, typer.Option(help="the SVG file to write")],
+) -> None:
+    """Train and test scorers on the rated explanations in FOLDERS."""
+    from pasta import store, tables
+    from pasta.params import load_params
+    from pasta.progress import bar
+    from pasta.scoring.material import collect
+    from pasta.scoring.reporting import headline, main_titles, summary, track, with_people
+    from pasta.scoring.running import compare, run_setups
+    from pasta.scoring.studies import setups
+    from pasta.tracking import prepare
+    from reports.plots.score import score_figure
+    from reports.plots.style import style
+
+    connecting = prepare("scorers")
+    params = load_params()
+    material = collect(folders, store.read(labels, tables.LABELS))
+    wanted = setups(params.embedding, params.scoring)
+    with bar("studies of the score", len(wanted), "setups") as line:
+        results = run_setups(
+            material, wanted, params.scoring, lambda words: line.advance(words=words)
+        )
+    rated = store.read(votes, tables.VOTES)
+    results = with_people(results, rated)
+    store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
+    summarised = summary(results)
+    summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
+    rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
+    differences = compare(results, "ordinal", rivals)
+    differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
+    store.write_json(headline(summarised), out / "score.json")
+    note = "Votes are simulated." if rated["simulated"].any() else ""
+    drawn = score_figure(summarised[summarised["study"] == "main"], main_titles(wanted), note)
+    with store.atomic(figure) as temporary, style():
+        drawn.savefig(temporary, format="svg", metadata={"Date": None})
+    connecting.join()
+    track(wanted, results, [labels, votes], out)
+
+
+if __name__ == "__main__":
+    from pasta.stage import run_stage
+
+    run_stage(main)

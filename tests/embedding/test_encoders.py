@@ -1,0 +1,186 @@
+"""Encoders behind one face: unit vectors, no silent cut, and clear errors for what is missing."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pasta import store
+from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.embedding.base import ENCODERS, about
+from pasta.embedding.encoders import OpenClip, open_encoder
+from pasta.embedding.sentences import pieces, sentence, sentence_vectors
+from pasta.errors import InputError, PastaError
+from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
+from pasta.models.clip.opening import open_model
+from pasta.models.clip.prompts import readable
+from tests.embedding.small import settings
+
+SIDE = 32
+LONG = "The model's prediction is motivated by the concepts:"
+
+
+@pytest.fixture(scope="module")
+def tiny() -> OpenClip:
+    model, tokenizer = open_model("pasta-tiny", None, SIDE, seed=1)
+    return OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
+
+
+def pictures(number: int = 5, height: int = SIDE, width: int = SIDE) -> torch.Tensor:
+    return torch.rand(number, 3, height, width, generator=torch.Generator().manual_seed(0))
+
+
+def save_trained(tiny: OpenClip, root: Path) -> None:
+    save_clip(tiny.clip.model, root / FOLDER)
+    store.write_json({"md5": tiny.md5, "image_size": SIDE}, root / FOLDER / ABOUT)
+
+
+def test_the_papers_encoders_are_registered_with_weights_that_open_clip_knows() -> None:
+    import open_clip
+
+    assert set(ENCODERS) == {
+        "tiny-clip",
+        "clip-vit-l-14-336",
+        "siglip-vit-l-16-384",
+        "eva02-l-14-336",
+        "blip-base",
+        "llava-1.5-7b",
+    }
+    for key in ("clip-vit-l-14-336", "siglip-vit-l-16-384", "eva02-l-14-336"):
+        known = ENCODERS.entry(key).metadata
+        tags = open_clip.list_pretrained_tags_by_model(known["architecture"])
+        assert known["weights"] in tags
+
+
+def test_pictures_and_texts_are_unit_vectors_of_one_width(tiny: OpenClip) -> None:
+    seen, read = tiny.images(pictures()), tiny.texts(["cat", "a dog"])
+    assert seen.shape == (5, tiny.width)
+    assert read.shape == (2, tiny.width)
+    for vectors in (seen, read):
+        assert not vectors.requires_grad
+        assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-6)
+
+
+def test_batches_and_repetition_change_nothing_but_rounding(tiny: OpenClip) -> None:
+    together = tiny.images(pictures())
+    alone = torch.cat([tiny.images(picture[None]) for picture in pictures()])
+    assert torch.allclose(together, alone, atol=1e-6)
+    assert torch.equal(together, tiny.images(pictures()))
+
+
+def test_a_picture_that_is_not_square_is_seen_whole(tiny: OpenClip) -> None:
+    wide = pictures(1, height=SIDE, width=2 * SIDE)
+    tall = pictures(1, height=2 * SIDE, width=SIDE)  # as wide as the tower, yet too high
+    for picture in (wide, tall):
+        changed = picture.clone()
+        changed[..., -4:, -4:] = 0  # a corner that cropping would have cut off
+        assert not torch.allclose(tiny.images(picture), tiny.images(changed), atol=1e-5)
+
+
+def test_a_long_text_is_refused_and_not_cut(tiny: OpenClip) -> None:
+    words = ", ".join(["wheel"] * 15)
+    assert not tiny.fits(words)
+    with pytest.raises(PastaError, match="too long to be seen whole"):
+        tiny.texts(["cat", words])
+
+
+@pytest.mark.parametrize("dataset", list(VOCABULARIES))
+@pytest.mark.parametrize("template", ["", LONG])
+def test_all_concepts_of_a_dataset_can_be_told_in_sixteen_tokens(
+    tiny: OpenClip, dataset: str, template: str
+) -> None:
+    concepts = [readable(name) for name in VOCABULARIES[dataset].concepts]
+    told = pieces(concepts, template, tiny.fits)
+    bare = [piece.text.removeprefix(template).strip() for piece in told]
+    assert ", ".join(text for text in bare if text) == sentence(concepts)
+    assert len(told) > 1
+    vectors = sentence_vectors(tiny, [told])
+    assert float(np.linalg.norm(vectors[0])) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_last_concept_of_a_long_list_is_heard(tiny: OpenClip) -> None:
+    concepts = ["wheel", "door", "window", "mirror", "headlight", "engine", "saddle", "tail"] * 2
+    first = pieces([*concepts[:-1], "eye"], "", tiny.fits)
+    second = pieces([*concepts[:-1], "beak"], "", tiny.fits)
+    vectors = sentence_vectors(tiny, [first, second])
+    assert np.abs(vectors[0] - vectors[1]).max() > 1e-4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        torch.rand(2, 3, SIDE),
+        torch.rand(2, SIDE, SIDE, 3),
+        torch.zeros(1, 3, SIDE, SIDE, dtype=torch.uint8),
+        torch.full((1, 3, SIDE, SIDE), 1.5),
+        torch.full((1, 3, SIDE, SIDE), float("nan")),
+    ],
+)
+def test_what_is_no_picture_is_refused(tiny: OpenClip, wrong: torch.Tensor) -> None:
+    with pytest.raises(PastaError, match="picture"):
+        tiny.images(wrong)
+
+
+def test_no_texts_give_no_vectors(tiny: OpenClip) -> None:
+    assert tiny.texts([]).shape == (0, tiny.width)
+
+
+def test_the_trained_clip_comes_back_with_its_size_and_md5(tiny: OpenClip, tmp_path: Path) -> None:
+    save_trained(tiny, tmp_path)
+    again = open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+    assert about(again) == about(tiny)
+    assert torch.equal(again.images(pictures()), tiny.images(pictures()))
+
+
+def test_other_weights_than_the_card_says_are_refused(tiny: OpenClip, tmp_path: Path) -> None:
+    save_trained(tiny, tmp_path)
+    store.write_json({"md5": "0" * 32, "image_size": SIDE}, tmp_path / FOLDER / ABOUT)
+    with pytest.raises(InputError, match="expected 0000"):
+        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+
+
+def test_missing_weights_say_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(PastaError, match="dvc repro clip"):
+        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+    with pytest.raises(PastaError, match=r"encoder eva02-l-14-336: there is no file nowhere"):
+        open_encoder(settings(encoder="eva02-l-14-336", weights="nowhere"), tmp_path)
+
+
+def test_an_unknown_encoder_is_named_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(PastaError, match="Did you mean 'tiny-clip'"):
+        open_encoder(settings(encoder="tiny-clop"), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["blip-base", "llava-1.5-7b", "siglip-vit-l-16-384"])
+def test_a_missing_extra_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = importlib.import_module
+
+    def without(module: str, package: str | None = None) -> Any:
+        if module == "transformers":
+            raise ImportError(module)
+        return real(module, package)
+
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(PastaError, match=r"pasta-xai\[vlm\]"):
+        open_encoder(settings(encoder=name, weights="x"), tmp_path)
+
+
+def test_tokens_are_counted_before_padding_where_padding_is_not_zero(tiny: OpenClip) -> None:
+    """SigLIP's tokenizer pads with 1, so counting what is not 0 would fit nothing."""
+
+    def tokens(texts: list[str]) -> dict[str, list[list[int]]]:
+        return {"input_ids": [[7] * len(text.split()) + [1] for text in texts]}
+
+    strange = SimpleNamespace(tokenizer=tokens, clean_fn=str.strip, context_length=4)
+    clip: Any = SimpleNamespace(size=SIDE, tokenizer=strange)
+    encoder = OpenClip(clip, "siglip")
+    assert encoder.fits("one two three")
+    assert not encoder.fits("one two three four")

@@ -1,0 +1,122 @@
+"""A project with a random tiny CLIP and a scorer that has learned random ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pasta import store
+from pasta.embedding.base import about
+from pasta.embedding.encoders import OpenClip
+from pasta.embedding.inputs import CLASSES, render, with_label
+from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
+from pasta.models.clip.opening import open_model
+from pasta.params.baselines import PenaltyParams
+from pasta.scoring import folder as scorer_folder
+from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.familiar import Familiar, fit_familiar
+from pasta.seeds import generator
+from tests.embedding.small import settings as embedding_settings
+from tests.scoring.ordinal_votes import settings as ordinal_settings
+
+torch.set_num_threads(1)
+SIDE, IMAGES = 32, 20
+QUESTIONS = ("Q1", "Q2", "Q3")
+TECHNIQUES = ("gradcam/resnet50", "lime/resnet50", "rise/vit_b_16")
+LABELS = ("cat", "home_or_hotel", "Gothic", "bus")
+ORDINAL = ordinal_settings(strengths=(1.0, 10.0), sharing=(0.5,), iterations=200, tolerance=1e-4)
+SETTINGS = embedding_settings(encoder="tiny-clip", weights="trained", n_top=3)
+
+
+def tiny(seed: int = 1) -> OpenClip:
+    model, tokenizer = open_model("pasta-tiny", None, SIDE, seed=seed)
+    return OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
+
+
+def make_root(root: Path, encoder: OpenClip) -> Path:
+    """What a project needs to open its encoder."""
+    root.mkdir(parents=True, exist_ok=True)
+    for name in ("dvc.yaml", "params.yaml"):
+        (root / name).touch()
+    save_clip(encoder.clip.model, root / FOLDER)
+    store.write_json({"md5": encoder.md5, "image_size": SIDE}, root / FOLDER / ABOUT)
+    return root
+
+
+def pictures(number: int, seed: int = 0) -> NDArray[np.uint8]:
+    """Smooth coloured images, bytes with the colours last."""
+    coarse = generator(seed, "images").integers(0, 256, (number, 4, 4, 3), dtype=np.uint8)
+    return np.asarray(coarse.repeat(SIDE // 4, axis=1).repeat(SIDE // 4, axis=2))
+
+
+def heat(number: int, seed: int = 0) -> NDArray[np.float32]:
+    """One warm spot on each image."""
+    centres = generator(seed, "maps").uniform(0, SIDE, (number, 2, 1, 1))
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    away = (rows - centres[:, 0]) ** 2 + (columns - centres[:, 1]) ** 2
+    maps = np.exp(-away / 60)
+    low, high = maps.min((1, 2), keepdims=True), maps.max((1, 2), keepdims=True)
+    return np.asarray((maps - low) / (high - low), np.float32)
+
+
+def labels(number: int) -> list[str]:
+    return [LABELS[row % len(LABELS)] for row in range(number)]
+
+
+def make_scorer(
+    root: Path,
+    encoder: OpenClip,
+    scorer: str = "ordinal",
+    with_labels: bool = True,
+    keep: list[Fitted] | None = None,
+    **changes: Any,
+) -> Path:
+    """Learn random ratings and store the scorer where the project keeps it.
+
+    ``keep`` gets the trained scorer.
+    """
+    scorer_folder.register_all()
+    number = IMAGES * len(TECHNIQUES)
+    images = pictures(IMAGES).repeat(len(TECHNIQUES), axis=0)
+    floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
+    shown = render(floats, heat(number), False, SETTINGS)
+    vectors = np.asarray(encoder.images(torch.from_numpy(shown).float() / 255), np.float32)
+    features = with_label(vectors, labels(number)) if with_labels else vectors
+    votes = generator(0, "votes").integers(0, 5, (number, len(QUESTIONS), 5))
+    counts = (votes[..., None] == np.arange(5)).sum(axis=2).astype(np.int64)
+    rated = Rated(features, counts, (votes.mean(axis=2) + 1).astype(np.float32))
+    half = np.arange(number) % 2 == 0
+    chosen: Any = ORDINAL if scorer == "ordinal" else PenaltyParams(alpha=1.0)
+    fitted: Fitted = SCORERS[scorer].fit(rated.at(half), rated.at(~half), chosen, 0)
+    techniques = TECHNIQUES * IMAGES
+    if keep is not None:
+        keep.append(fitted)
+    place = root / scorer_folder.FOLDER
+    given: dict[str, Any] = {
+        "questions": QUESTIONS,
+        "encoder": about(encoder),
+        "preprocessing": SETTINGS,
+        "with_labels": with_labels,
+        "training": {"votes.parquet": "0" * 32},
+        "metrics": {"Q1": {"qwk": 0.0}},
+        "techniques": scorer_folder.technique_means(
+            fitted.predict(features).stars, QUESTIONS, techniques
+        ),
+        "familiar": {
+            "saliency": fit_familiar(vectors, [f"{row}" for row in np.arange(number) // 3]),
+            "concept": Familiar(
+                np.zeros(encoder.width, np.float32),
+                np.eye(encoder.width, dtype=np.float32),
+                2.0,
+            ),
+        },
+    }
+    scorer_folder.save_scorer(place, scorer, fitted, **{**given, **changes})
+    return place
+
+
+NUMBER_OF_CLASSES = len(CLASSES)

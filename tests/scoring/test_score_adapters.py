@@ -1,0 +1,145 @@
+"""The score as a metric of Quantus and of torchmetrics."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pasta.errors import PastaError
+from pasta.scoring.adapters import QuantusPastaScore
+from pasta.scoring.results import Scores
+from pasta.scoring.score import PastaScore
+from tests.scoring.small_scorer import heat, make_scorer, pictures, tiny
+
+CLASSES = ("cat", "dog", "car")
+TARGETS = np.array([0, 2, 1, 0])
+
+
+@pytest.fixture(scope="module")
+def score(tmp_path_factory: pytest.TempPathFactory) -> PastaScore:
+    encoder = tiny()
+    folder = make_scorer(tmp_path_factory.mktemp("project"), encoder)
+    return PastaScore.load("Q1", folder, encoder=encoder)
+
+
+def images() -> Any:
+    return pictures(4).transpose(0, 3, 1, 2).astype(np.float32) / 255
+
+
+def expected(score: PastaScore) -> Any:
+    found = score(image=pictures(4), saliency=heat(4), label=["cat", "car", "dog", "cat"])
+    assert isinstance(found, Scores)
+    return found.score
+
+
+def test_the_quantus_metric_shows_maps_as_people_see_them(score: PastaScore) -> None:
+    metric = QuantusPastaScore(score, CLASSES, "catsdogscars")
+    raw = 7 * heat(4)[:, None] - 3  # any scale
+    found = metric(model=None, x_batch=images(), y_batch=TARGETS, a_batch=raw)
+    assert found == pytest.approx(expected(score), abs=1e-3)
+    last = metric(model=None, x_batch=pictures(4), y_batch=TARGETS, a_batch=raw)
+    assert last == pytest.approx(expected(score), abs=1e-3)
+    assert metric.all_evaluation_scores == found + last
+    mean = QuantusPastaScore(score, CLASSES, return_aggregate=True)
+    assert mean(None, images(), TARGETS, raw) == [pytest.approx(np.mean(found), abs=1e-3)]
+
+
+def test_the_quantus_metric_asks_for_explanations_and_undoes_normalisation(
+    score: PastaScore,
+) -> None:
+    asked: list[Any] = []
+
+    def explain(model: Any, inputs: Any, targets: Any, shade: float) -> Any:
+        asked.append((model, inputs.shape, list(targets), shade))
+        return heat(4)
+
+    metric = QuantusPastaScore(score, CLASSES, prepare=lambda x: np.clip((x + 1) / 2, 0, 1))
+    found = metric(
+        "model",
+        2 * images() - 1,
+        TARGETS,
+        explain_func=explain,
+        explain_func_kwargs={"shade": 0.5},
+    )
+    assert asked == [("model", (4, 3, 32, 32), [0, 2, 1, 0], 0.5)]
+    assert found == pytest.approx(expected(score), abs=1e-3)
+
+
+def test_the_quantus_metric_names_bad_input(score: PastaScore) -> None:
+    metric = QuantusPastaScore(score, CLASSES)
+    with pytest.raises(PastaError, match="a_batch="):
+        metric(None, images(), TARGETS)
+    with pytest.raises(PastaError, match="there is no class 3"):
+        metric(None, images(), TARGETS + 1, heat(4))
+    with pytest.raises(PastaError, match="map 0: some values are NaN"):
+        metric(None, images(), TARGETS, heat(4) * np.nan)
+    with pytest.raises(PastaError, match="before it was normalised"):
+        metric(None, 3 * images() - 1, TARGETS, heat(4))
+    plain = QuantusPastaScore(score, CLASSES, normalise=False)
+    with pytest.raises(PastaError, match="expected 0 to 1"):
+        plain(None, images(), TARGETS, 2 * heat(4))
+
+
+def test_it_goes_into_quantus_evaluate_like_its_own_metrics(score: PastaScore) -> None:
+    quantus = pytest.importorskip("quantus")
+    theirs = inspect.signature(quantus.Sparseness.__call__).parameters
+    ours = inspect.signature(QuantusPastaScore.__call__).parameters
+    assert list(theirs) == list(ours)
+    found = quantus.evaluate(
+        metrics={"PASTA": QuantusPastaScore(score, CLASSES)},
+        xai_methods={"spot": heat(4)[:, None]},
+        model=torch.nn.Identity(),
+        x_batch=images(),
+        y_batch=TARGETS,
+        agg_func=np.mean,
+    )
+    assert found["spot"]["PASTA"] == pytest.approx(expected(score).mean(), abs=1e-3)
+
+
+def test_the_torch_metric_averages_over_batches(score: PastaScore) -> None:
+    torchmetrics = pytest.importorskip("torchmetrics")
+    from pasta.scoring.adapters import MeanPastaScore
+
+    metric = MeanPastaScore(score)
+    assert isinstance(metric, torchmetrics.Metric)
+    labels = ["cat", "car", "dog", "cat"]
+    for part in (slice(0, 3), slice(3, 4)):
+        pixels = torch.from_numpy(images()[part])
+        metric.update(image=pixels, saliency=torch.from_numpy(heat(4)[part]), label=labels[part])
+    flat = np.zeros((32, 32), np.float32)
+    with pytest.warns(UserWarning, match="show nothing"):
+        metric.update(image=pictures(1)[0], saliency=flat, label="cat")
+    assert float(metric.compute()) == pytest.approx(float(expected(score).mean()), abs=1e-3)
+    copy = metric.clone()
+    assert copy.score is score
+    metric.reset()
+    with pytest.warns(UserWarning, match="before the ``update``"):
+        assert metric.compute().isnan()
+    assert not copy.compute().isnan()
+    together = torchmetrics.MetricCollection({"pasta": MeanPastaScore(score)})
+    together.update(image=pictures(4), saliency=heat(4), label=labels)
+    assert float(together.compute()["pasta"]) == pytest.approx(
+        float(expected(score).mean()), abs=1e-3
+    )
+
+
+def test_a_missing_torchmetrics_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.import_module
+
+    def without(name: str, package: str | None = None) -> Any:
+        if name == "torchmetrics":
+            raise ModuleNotFoundError(name)
+        return real(name, package)
+
+    monkeypatch.delitem(sys.modules, "pasta.scoring.torch_metric", raising=False)
+    monkeypatch.setattr(importlib, "import_module", without)
+    with pytest.raises(PastaError, match="needs torchmetrics"):
+        from pasta.scoring.torch_metric import MeanPastaScore
+
+        del MeanPastaScore

@@ -1,0 +1,225 @@
+"""`pasta score`: a folder in, a mean and a place among the techniques out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from PIL import Image
+from typer.testing import CliRunner
+
+from pasta.commands.score import score as command
+from pasta.errors import InputError, PastaError
+from pasta.scoring.files import list_folder
+from pasta.scoring.naming import KNOWN
+from pasta.scoring.results import Scores
+from pasta.scoring.score import PastaScore
+from pasta.scoring.summary import place_among, summarise
+from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
+
+NAMES = ("catsdogscars_1_cat", "coco_2_home_or_hotel", "monumai_3_Gothic", "pascalpart_4_bus")
+LABELS = ["cat", "home_or_hotel", "Gothic", "bus"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    encoder = tiny()
+    root = make_root(tmp_path_factory.mktemp("project"), encoder)
+    make_scorer(root, encoder)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+
+
+def run(*arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(command)
+    result = CliRunner().invoke(app, arguments)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def maps_in(folder: Path) -> Path:
+    folder.mkdir()
+    for name, image, saliency in zip(NAMES, pictures(4), heat(12)[::3], strict=True):
+        Image.fromarray(image).save(folder / f"{name}.png")
+        np.save(folder / f"{name}.npy", saliency)
+    return folder
+
+
+def test_json_says_what_python_says(tmp_path: Path) -> None:
+    report = json.loads(run(str(maps_in(tmp_path / "maps")), "--json").stdout)
+    metric = PastaScore.load("Q1")
+    found = metric(image=pictures(4), saliency=heat(12)[::3], label=LABELS)
+    assert isinstance(found, Scores)
+    assert found.low is not None
+    assert [one["file"] for one in report["scores"]] == [f"{name}.npy" for name in NAMES]
+    assert [one["score"] for one in report["scores"]] == pytest.approx(found.score, abs=1e-4)
+    assert [one["interval"][0] for one in report["scores"]] == pytest.approx(found.low, abs=1e-4)
+    assert (report["question"], report["n"]) == ("Q1", 4)
+    assert report["mean"] == pytest.approx(float(found.score.mean()), abs=1e-4)
+    assert report["ci95"][0] <= report["mean"] <= report["ci95"][1]
+    means = metric.card.techniques["Q1"]
+    assert report["rank"] == 1 + sum(mean > report["mean"] for mean in means.values())
+    assert report["techniques"] == len(means) == 3
+
+
+def test_csv_and_the_page_for_people(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    rows = list(csv.DictReader(io.StringIO(run(str(folder), "--csv").stdout)))
+    assert [row["file"] for row in rows] == [f"{name}.npy" for name in NAMES]
+    assert all(1 <= float(row["low"]) <= float(row["score"]) <= float(row["high"]) for row in rows)
+    page = run(str(folder), "--question", "Q3").stdout
+    assert "mean of 4" in page
+    assert "95 % CI" in page
+    assert "among the 3 techniques" in page
+    assert run(str(folder), "--json", "--csv").exit_code == 2
+
+
+def test_images_may_be_elsewhere_and_concepts_need_none(tmp_path: Path) -> None:
+    folder, images = maps_in(tmp_path / "maps"), tmp_path / "images"
+    beside = json.loads(run(str(folder), "--json").stdout)
+    images.mkdir()
+    for file in folder.glob("*.png"):
+        shutil.move(file, images / file.name)
+    apart = json.loads(run(str(folder), "--json", "--images", str(images)).stdout)
+    assert apart == beside
+    for file in folder.glob("*.npy"):
+        file.unlink()
+        file.with_suffix(".json").write_text(json.dumps({"wheel": 0.5, "eye": -0.1}))
+    assert json.loads(run(str(folder), "--json").stdout)["n"] == 4
+
+
+def test_only_pictures_are_explanations_already_drawn(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    for file in folder.glob("*.npy"):
+        file.unlink()
+    result = run(str(folder), "--json")
+    assert "already drawn" in result.stderr
+    found = PastaScore.load("Q1")(picture=pictures(4), label=LABELS)
+    assert isinstance(found, Scores)
+    stars = [one["score"] for one in json.loads(result.stdout)["scores"]]
+    assert stars == pytest.approx(found.score, abs=1e-4)
+
+
+def test_constant_maps_have_no_score_and_are_counted(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    np.save(folder / f"{NAMES[1]}.npy", np.full((32, 32), 0.5))
+    result = run(str(folder), "--json")
+    report = json.loads(result.stdout)
+    assert report["n"] == 3
+    assert report["scores"][1] == {
+        "file": f"{NAMES[1]}.npy",
+        "score": None,
+        "interval": None,
+        "familiar": False,
+        "status": "constant",
+    }
+    assert f"1 of 4 explanations show nothing and have no score, the first is {NAMES[1]}.npy" in (
+        result.stderr
+    )
+    for name in NAMES:
+        np.save(folder / f"{name}.npy", np.zeros((32, 32)))
+    empty = json.loads(run(str(folder), "--json").stdout)
+    assert (empty["n"], empty["mean"], empty["ci95"], empty["rank"]) == (0, None, None, None)
+    assert "no explanation here can be scored" in run(str(folder)).stdout
+
+
+def test_strange_inputs_are_warned_about(tmp_path: Path, project: Path) -> None:
+    encoder = tiny()
+    other = make_scorer(tmp_path / "strict", encoder, familiar={})  # knows no kind at all
+    result = run(str(maps_in(tmp_path / "maps")), "--json", "--scorer", str(other))
+    assert "4 of 4 explanations look unlike what the scorer was trained on" in result.stderr
+    assert json.loads(result.stdout)["unfamiliar"] == 4
+    usual = run(str(tmp_path / "maps"), "--json")
+    assert "look unlike" not in usual.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "saliency", "message"),
+    [
+        (NAMES[2], np.full((32, 32), np.nan), r"monumai_3_Gothic.npy: the map: 1024 of 1024"),
+        (
+            NAMES[1],
+            2 * heat(1)[0],
+            r"coco_2_home_or_hotel.npy: .*values are from 0 to 2",
+        ),
+        (NAMES[0], heat(1)[0, :8], r"catsdogscars_1_cat.npy: .*8 x 32 and the image 32 x 32"),
+        ("coco_9_workplace", heat(1)[0], r"coco_9_workplace.npy: there is no image for this map"),
+        ("coco_9_workplce", heat(1)[0], r"coco_9_workplce.npy: .*Did you mean 'workplace'"),
+        ("notes", heat(1)[0], r"notes.npy: the name is not made of three parts"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, name: str, saliency: Any, message: str) -> None:
+    folder = maps_in(tmp_path / "maps")
+    np.save(folder / f"{name}.npy", saliency)
+    with pytest.raises(PastaError, match=message):
+        run(str(folder))
+
+
+def test_folders_that_cannot_be_scored_say_why(tmp_path: Path) -> None:
+    with pytest.raises(PastaError, match="there is no such folder"):
+        run(str(tmp_path / "nothing"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="the folder is empty"):
+        run(str(tmp_path / "empty"))
+    folder = maps_in(tmp_path / "maps")
+    with pytest.raises(PastaError, match="has not learned 'Q7'"):
+        run(str(folder), "--question", "Q7")
+    (folder / "coco_5_workplace.json").write_text('{"bed": 1}')
+    with pytest.raises(InputError, match=r"there are maps .* and concepts .* in one folder"):
+        run(str(folder))
+    (folder / "coco_5_workplace.json").unlink()
+    (folder / "notes.txt").touch()
+    with pytest.raises(InputError, match=r"notes.txt: is no explanation"):
+        run(str(folder))
+    (folder / "notes.txt").unlink()
+    (folder / f"{NAMES[3]}.npy").unlink()
+    with pytest.raises(InputError, match=rf"{NAMES[3]}.png: has no map of the same name"):
+        run(str(folder))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    (folder / f"{NAMES[0]}.npy").write_bytes(b"no array")
+    with pytest.raises(InputError, match=rf"{NAMES[0]}.npy: cannot be read"):
+        run(str(folder))
+    np.save(folder / f"{NAMES[0]}.npy", heat(1)[0])
+    (folder / f"{NAMES[0]}.png").write_bytes(b"no picture")
+    with pytest.raises(InputError, match=rf"{NAMES[0]}.png: cannot be read"):
+        run(str(folder))
+
+
+def test_hidden_files_are_not_looked_at(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    (folder / ".DS_Store").touch()
+    assert len(list_folder(folder, KNOWN).files) == 4
+
+
+def test_the_interval_of_the_mean_is_that_of_the_normal_approximation() -> None:
+    scores = np.random.default_rng(0).normal(3, 0.5, 400)
+    found = summarise(np.append(scores, np.nan))
+    half = 1.96 * scores.std() / 20
+    assert found.n == 400
+    assert found.ci95 is not None
+    assert found.ci95 == pytest.approx((scores.mean() - half, scores.mean() + half), abs=0.005)
+    assert summarise(np.array([2.5])) == (1, 2.5, None)
+    assert summarise(scores) == summarise(scores)
+
+
+def test_places_count_the_better_techniques() -> None:
+    means = {"a": 2.0, "b": 3.0, "c": 4.0}
+    assert [place_among(mean, means) for mean in (4.5, 4.0, 3.5, 1.0)] == [1, 1, 2, 4]
+    assert place_among(float("nan"), means) is None
+    assert place_among(3.0, {}) is None
