@@ -1,0 +1,229 @@
+"""How well annotators agree: with the mode, with each other, per question and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.fleiss import fleiss_kappa
+from analysis.intraclass import icc
+from analysis.kappa import LIKERT, Weights, cohen_kappa
+from analysis.kappa_bootstrap import bootstrap_sums, kappa_features, kappa_of_sums
+from analysis.reliability import krippendorff_alpha
+from analysis.resampling import Codes, Matrix, cluster_sums, percentile_interval
+from analysis.votes import ALL, MEAN, Votes, modes, modes_without_own, read_votes
+
+__all__ = [
+    "LIKERT",
+    "agreement_by",
+    "agreement_summary",
+    "agreement_with_mode",
+    "cohen_kappa",
+    "fleiss_kappa",
+    "icc",
+    "krippendorff_alpha",
+    "pairwise_agreement",
+]
+
+
+def agreement_with_mode(
+    ratings: pd.DataFrame,
+    *,
+    weights: Weights = "quadratic",
+    categories: Sequence[int] = LIKERT,
+    cluster: str = "sample_id",
+    resamples: int = 2_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Kappa of each annotator against the mode of the votes, per question and over all.
+
+    Two labels are compared with. ``as_published``: the mode of all votes, the annotator's own among
+    them, as in the PASTA papers (doi:10.48550/arXiv.2411.02470); with five votes the annotator
+    pulls the label along. ``leave_one_out``: the mode of the others' votes, the honest ceiling of a
+    score that has not seen the annotator. Ties go to the smallest star; samples with a single vote
+    do not count.
+
+    The interval is a percentile bootstrap over clusters; all rows see the same resamples. The row
+    of the annotator "mean" is the mean over annotators with its interval for these annotators.
+
+    Returns
+    -------
+    DataFrame
+        question ("all": votes of all questions together), annotator_id, label, n, estimate, low,
+        high, note
+    """
+    votes = read_votes(ratings, categories, cluster)
+    others = modes_without_own(votes)
+    # A vote that is alone makes the mode: comparing the two would show agreement with nobody.
+    labels = {
+        "as_published": np.where(others >= 0, modes(votes)[:, None], -1),
+        "leave_one_out": others,
+    }
+    options = (weights, resamples, level, seed)
+    frames = [
+        _kappas(votes, votes.codes, other, votes.annotators.tolist(), "annotator_id", options)
+        .assign(label=name)
+        .pipe(_reorder, ["question", "annotator_id", "label"])
+        for name, other in labels.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def pairwise_agreement(
+    ratings: pd.DataFrame,
+    *,
+    weights: Weights = "quadratic",
+    categories: Sequence[int] = LIKERT,
+    cluster: str = "sample_id",
+    resamples: int = 1_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Kappa of every two annotators on the samples both rated, per question and over all.
+
+    Returns
+    -------
+    DataFrame
+        question, first, second, n, estimate, low, high, note; the row with "mean" in first and
+        second is the mean over pairs (Light's kappa, doi:10.1037/h0031643).
+    """
+    votes = read_votes(ratings, categories, cluster)
+    pairs = list(combinations(range(len(votes.annotators)), 2))
+    first, second = ([pair[side] for pair in pairs] for side in (0, 1))
+    names = [(votes.annotators[one], votes.annotators[two]) for one, two in pairs]
+    options = (weights, resamples, level, seed)
+    frame = _kappas(votes, votes.codes[:, first], votes.codes[:, second], names, "pair", options)
+    frame["first"] = [MEAN if pair == MEAN else pair[0] for pair in frame["pair"]]
+    frame["second"] = [MEAN if pair == MEAN else pair[1] for pair in frame["pair"]]
+    return _reorder(frame.drop(columns="pair"), ["question", "first", "second"])
+
+
+def agreement_summary(
+    ratings: pd.DataFrame,
+    *,
+    categories: Sequence[int] = LIKERT,
+    cluster: str = "sample_id",
+    resamples: int = 2_000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every measure of agreement for each question.
+
+    Returns
+    -------
+    DataFrame
+        question, measure (krippendorff_ordinal, fleiss, icc1, icc1k, pairwise_kappa,
+        mode_kappa_as_published, mode_kappa_leave_one_out; the kappas are quadratic and the mean
+        over pairs or annotators), n, estimate, low, high, p, note. n counts samples for the first
+        four measures, pairs of ratings for the others.
+    """
+    votes = read_votes(ratings, categories, cluster)
+    boot = {"resamples": resamples, "seed": seed}
+    rows: list[dict[str, object]] = []
+    for number, question in enumerate(votes.questions):
+        matrix = votes.ratings(number)
+        found = {
+            "krippendorff_ordinal": krippendorff_alpha(
+                matrix, "ordinal", categories, clusters=votes.clusters, confidence=level, **boot
+            ).iloc[0],
+            "fleiss": fleiss_kappa(
+                matrix.T, categories, clusters=votes.clusters, level=level, **boot
+            ).iloc[0],
+        }
+        forms = icc(matrix.T, level=level)
+        for form in ("ICC1", "ICC1k"):
+            found[form.lower()] = forms[forms["form"] == form].iloc[0]
+        for measure, row in found.items():
+            kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
+            rows.append({"question": question, "measure": measure, **kept, "p": row.get("p")})
+    shared = {"categories": categories, "cluster": cluster, "level": level, **boot}
+    with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
+    with_mode = with_mode[with_mode["annotator_id"] == MEAN]
+    with_mode = with_mode.assign(measure="mode_kappa_" + with_mode["label"])
+    pairs = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
+    pairs = pairs[pairs["first"] == MEAN].assign(measure="pairwise_kappa")
+    columns = ["question", "measure", "n", "estimate", "low", "high", "p", "note"]
+    frames = [pd.DataFrame(rows, columns=columns)]
+    frames += [frame.reindex(columns=columns) for frame in (pairs, with_mode)]
+    joined = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
+    joined["p"] = joined["p"].astype(np.float64)
+    return joined.sort_values(["question"], kind="stable", ignore_index=True)
+
+
+def agreement_by(ratings: pd.DataFrame, column: str = "kind", **options: object) -> pd.DataFrame:
+    """:func:`agreement_summary` for each value of a column, for example the kind of explanation."""
+    if column not in ratings:
+        raise ValueError(f"the ratings have no column {column}")
+    frames = []
+    for value, part in ratings.dropna(subset=[column]).groupby(column, sort=True):
+        frame = agreement_summary(part, **options)  # type: ignore[arg-type]
+        frame.insert(0, column, value)
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def _kappas(
+    votes: Votes,
+    a: Codes,
+    b: Codes,
+    names: Sequence[object],
+    column: str,
+    options: tuple[Weights, int, float, int],
+) -> pd.DataFrame:
+    """Kappa of ``a`` and ``b`` (questions x names x samples) with intervals and their means."""
+    head = ["question", column, "n", "estimate", "low", "high", "note"]
+    weights, resamples, level, seed = options
+    k = len(votes.categories)
+    rows: list[tuple[object, ...]] = []
+    together: Matrix | None = None
+
+    def add(question: object, sums: Matrix) -> None:
+        """The rows of one question; the seed gives each question the same resamples."""
+        total = sums.sum(0)
+        estimates = kappa_of_sums(total, k, weights)
+        drawn = bootstrap_sums(sums, k, weights, resamples, seed)
+        drawn[:, np.isnan(estimates)] = np.nan
+        if len(sums) < 2:
+            drawn[:] = np.nan
+        low, high = percentile_interval(drawn, level)
+        middle = percentile_interval(_mean(drawn)[:, None], level)
+        n = total[:, 0]
+        lines = [*zip(names, n, estimates, low, high, strict=True)]
+        lines.append((MEAN, n.sum(), _mean(estimates), middle[0][0], middle[1][0]))
+        for name, count, *found in lines:
+            numbers = [float(value) for value in found]
+            rows.append((question, name, int(count), *numbers, _note(count, numbers, len(sums))))
+
+    for number, question in enumerate(votes.questions if names else []):
+        features = kappa_features(a[number].T, b[number].T, k, weights)
+        sums = cluster_sums(features, votes.clusters)
+        add(question, sums)
+        together = sums if together is None else together + sums
+    if together is not None and len(votes.questions) > 1:
+        add(ALL, together)
+    return pd.DataFrame(rows, columns=head)
+
+
+def _mean(values: Matrix) -> Matrix:
+    """Mean over the last axis without what is missing."""
+    there = np.isfinite(values)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(there, values, 0.0).sum(-1) / there.sum(-1))
+
+
+def _note(n: float, numbers: Sequence[float], clusters: int) -> str:
+    if n == 0:
+        return "no pair of ratings"
+    if np.isnan(numbers[0]):
+        return "both used one and the same category only"
+    if clusters < 2:
+        return "no interval from fewer than two clusters"
+    return "kappa is undefined in too many resamples" if np.isnan(sum(numbers)) else ""
+
+
+def _reorder(frame: pd.DataFrame, first: list[str]) -> pd.DataFrame:
+    return frame[[*first, *(name for name in frame.columns if name not in first)]]

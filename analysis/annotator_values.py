@@ -1,0 +1,161 @@
+"""One value per annotator: how many stars they give, and how well they agree with the others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from analysis.kappa import LIKERT, contingency, kappa_errors
+from analysis.kappa_bootstrap import disagreement
+from analysis.votes import modes, modes_without_own, read_votes
+
+Vector = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+ALL = "all"
+MEASURES = ("level", "agreement", "agreement_published")
+
+
+class LongVotes(NamedTuple):
+    """One entry for each vote; a cell is a sample and a question. Ratings are 1 to 5."""
+
+    annotators: pd.Index
+    samples: pd.Index
+    questions: list[str]
+    annotator: Codes
+    sample: Codes
+    question: Codes
+    cell: Codes
+    rating: Codes
+    others: Codes  # mode of the other votes on the cell, 0 if there is none
+    mode: Codes  # of all votes on the cell
+
+
+def long_votes(ratings: pd.DataFrame) -> LongVotes:
+    """Number the votes of a ratings frame; rows without a rating are left out."""
+    table = read_votes(ratings)
+    question, annotator, sample = np.nonzero(table.codes >= 0)
+    places = question, annotator, sample
+    return LongVotes(
+        table.annotators,
+        table.samples,
+        [str(name) for name in table.questions],
+        annotator,
+        sample,
+        question,
+        sample * max(len(table.questions), 1) + question,
+        table.codes[places] + 1,
+        modes_without_own(table)[places] + 1,
+        modes(table)[question, sample] + 1,
+    )
+
+
+def annotator_values(ratings: pd.DataFrame) -> pd.DataFrame:
+    r"""Level and agreement of every annotator, per question and over all questions.
+
+    ``level`` is the annotator's mean rating, adjusted for which samples were seen: the
+    least-squares effect :math:`\alpha_a` of
+
+    .. math:: r_{ascq} = \mu_{sq} + \alpha_a + \epsilon
+
+    plus the mean of all votes. Without shared samples that link all annotators it is the plain
+    mean, and the note says so. ``agreement`` is the quadratic kappa with the mode of the *other*
+    annotators' votes (the smallest star on ties), ``agreement_published`` with the mode that
+    contains the annotator's own vote, as in doi:10.48550/arXiv.2411.02470.
+
+    Parameters
+    ----------
+    ratings
+        Columns sample_id, annotator_id, question, rating (1 to 5).
+
+    Returns
+    -------
+    DataFrame with annotator_id, question (or "all"), measure, n (votes), estimate, note
+    """
+    votes = long_votes(ratings)
+    frames = [_levels(votes)] + [_agreements(votes, measure) for measure in MEASURES[1:]]
+    columns = ["annotator_id", "question", "measure", "n", "estimate", "note"]
+    return pd.concat(frames, ignore_index=True)[columns]
+
+
+def others_mean(votes: LongVotes) -> Vector:
+    """For each vote the mean of the other votes on its cell; missing if there is none."""
+    number, total = np.bincount(votes.cell), np.bincount(votes.cell, votes.rating)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Vector = (total[votes.cell] - votes.rating) / (number[votes.cell] - 1)
+    return means
+
+
+def adjusted_levels(cell: Codes, annotator: Codes, rating: Codes, n: int) -> tuple[Vector, str]:
+    """Adjusted mean rating of each of ``n`` annotators (missing if without vote), and a note."""
+    plain = np.full(n, np.nan)
+    number = np.bincount(annotator, minlength=n)
+    seen = number > 0
+    plain[seen] = np.bincount(annotator, rating, n)[seen] / number[seen]
+    cells = pd.factorize(cell)[0]
+    size = np.bincount(cells)
+    if not len(size):
+        return plain, "no votes"
+    shape = (len(size), n)
+    share = 1 / np.sqrt(size[cells])  # so that the product divides by the votes of the cell
+    shown = sparse.csr_array((share, (cells, annotator)), shape=shape)
+    overlap = np.asarray((shown.T @ shown).todense())
+    parts, labels = csgraph.connected_components(sparse.csr_array(overlap), directed=False)
+    if parts > 1 and len(np.unique(labels[seen])) > 1:
+        return plain, "no samples in common that link all annotators: plain means"
+    means = np.bincount(cells, rating) / size
+    right = np.bincount(annotator, rating - means[cells], n)
+    effects = np.linalg.lstsq(np.diag(number) - overlap, right, rcond=None)[0]
+    effects -= effects[seen].mean()
+    levels = np.full(n, np.nan)
+    # rounded, or equal annotators would differ by the last bit, and that spread be tested
+    levels[seen] = np.round(effects[seen] + (rating - effects[annotator]).mean(), 12)
+    return levels, ""
+
+
+def _levels(votes: LongVotes) -> pd.DataFrame:
+    frames = []
+    for number, name in [*enumerate(votes.questions), (-1, ALL)]:
+        here = (votes.question == number) | (number < 0)
+        levels, note = adjusted_levels(
+            votes.cell[here], votes.annotator[here], votes.rating[here], len(votes.annotators)
+        )
+        frame = _frame(votes, name, "level", here, levels)
+        frames.append(frame.assign(note=note))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _agreements(votes: LongVotes, measure: str) -> pd.DataFrame:
+    label = votes.others if measure == "agreement" else votes.mode
+    compared = votes.others > 0  # a vote that is alone agrees with nobody
+    weights = disagreement("quadratic", len(LIKERT))
+    frames = []
+    for number, name in [*enumerate(votes.questions), (-1, ALL)]:
+        here = compared & ((votes.question == number) | (number < 0))
+        kappas = np.full(len(votes.annotators), np.nan)
+        for annotator in range(len(kappas)):
+            rows = here & (votes.annotator == annotator)
+            table = contingency(votes.rating[rows] - 1, label[rows] - 1, len(LIKERT))
+            kappas[annotator] = kappa_errors(table, weights)[0]
+        frames.append(_frame(votes, name, measure, here, kappas))
+    frame = pd.concat(frames, ignore_index=True)
+    why = "no other votes on the same samples, or one star only: no kappa"
+    return frame.assign(note=np.where(frame["estimate"].isna(), why, ""))
+
+
+def _frame(
+    votes: LongVotes, question: str, measure: str, here: NDArray[np.bool_], estimate: Vector
+) -> pd.DataFrame:
+    columns = {
+        "annotator_id": votes.annotators,
+        "question": question,
+        "measure": measure,
+        "n": np.bincount(votes.annotator[here], minlength=len(votes.annotators)),
+        "estimate": estimate,
+    }
+    return pd.DataFrame(columns)

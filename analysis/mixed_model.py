@@ -1,0 +1,161 @@
+"""How much of a rating a metric explains beyond the technique: a random-intercept model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.special import chdtrc, ndtri
+
+from analysis.resampling import Matrix, cluster_codes, notes
+
+_QUANTITIES = ("slope", "share_of_rest", "share_of_all", "share_of_groups")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A random-intercept model at its largest likelihood."""
+
+    coefficients: Matrix
+    covariance: Matrix
+    between: float  # variance of the groups' intercepts
+    within: float  # residual variance
+    log_likelihood: float
+
+
+def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
+    r"""Fit :math:`y = X \beta + u_g + e` by maximum likelihood.
+
+    Given :math:`\theta = \sigma_u^2 / \sigma_e^2` everything else has a closed form, because
+    :math:`V_g^{-1} = I - \frac{\theta}{1 + n_g \theta} 1 1^T`: one number is left to search for,
+    and the data enter through sums of each group.
+
+    References
+    ----------
+    Laird & Ware 1982, doi:10.2307/2529876
+    """
+    n = len(y)
+    joint = np.column_stack([design, y])
+    sizes = np.bincount(groups).astype(np.float64)
+    sums = np.zeros((len(sizes), joint.shape[1]))
+    np.add.at(sums, groups, joint)
+    products = joint.T @ joint
+
+    def solve(theta: float) -> tuple[float, Matrix, Matrix, float]:
+        shrink = theta / (1 + sizes * theta)
+        moments = products - (sums * shrink[:, None]).T @ sums
+        inner, cross = moments[:-1, :-1], moments[:-1, -1]
+        beta = np.linalg.solve(inner, cross)
+        residual = max(float(moments[-1, -1] - cross @ beta), 1e-12 * float(products[-1, -1]))
+        variance = residual / n
+        likelihood = -0.5 * (n * (np.log(2 * np.pi * variance) + 1) + np.log1p(sizes * theta).sum())
+        covariance = np.asarray(variance * np.linalg.inv(inner), np.float64)
+        return float(likelihood), np.asarray(beta, np.float64), covariance, variance
+
+    search = minimize_scalar(
+        lambda scale: -solve(float(np.exp(scale)))[0], bounds=(-12, 12), method="bounded"
+    )
+    # No difference between the groups lies at minus infinity on the scale of the search.
+    theta = max((0.0, float(np.exp(search.x))), key=lambda value: solve(value)[0])
+    likelihood, beta, covariance, variance = solve(theta)
+    return Fit(beta, covariance, theta * variance, variance, likelihood)
+
+
+def explained_beyond(
+    values: ArrayLike, ratings: ArrayLike, groups: ArrayLike, *, level: float = 0.95
+) -> pd.DataFrame:
+    r"""Say how much of a rating a metric explains beyond the group, for example the technique.
+
+    .. math:: y_i = \beta_0 + \beta_W (x_i - \bar x_{g(i)}) + \beta_B \bar x_{g(i)} + u_{g(i)} + e_i
+
+    The group's mean of the metric has its own slope, so that :math:`\beta_W` compares samples of
+    the same technique only: a metric that merely tells techniques apart explains nothing here.
+
+    Rows are taken as independent given the group. When samples of an image are alike, the interval
+    of the partial correlation with clusters (:func:`analysis.correlation.correlation_table` with
+    ``strata``) is the safer one.
+
+    Parameters
+    ----------
+    values, ratings, groups
+        One entry for each sample; samples with a missing entry are left out.
+
+    Returns
+    -------
+    DataFrame
+        Rows: ``slope`` (change of the rating per standard deviation of the metric within groups),
+        ``share_of_rest`` (part of the variance within groups that the metric explains),
+        ``share_of_all`` (part of the whole variance), ``share_of_groups`` (part of the whole
+        variance that lies between groups, without the metric). Columns: quantity, n, groups,
+        estimate, low, high, p, note. p is that of the likelihood ratio test of
+        :math:`\beta_W = 0`; the intervals of the shares follow from that of the slope.
+
+    References
+    ----------
+    Shares of variance: Nakagawa & Schielzeth 2013, doi:10.1111/j.2041-210x.2012.00261.x; within
+    and between: Mundlak 1978, doi:10.2307/1913646
+    """
+    x, y = np.asarray(values, np.float64), np.asarray(ratings, np.float64)
+    named = np.asarray(groups)
+    used = np.isfinite(x) & np.isfinite(y) & ~pd.isna(named)
+    x, y = x[used], y[used]
+    codes = cluster_codes(named[used], len(x))
+    count = int(codes.max(initial=-1)) + 1
+    reason = _why_not(x, y, codes, count)
+    lost = notes([f"{(~used).sum()} samples with a missing entry left out"] * (not used.all()))
+    head = {"n": len(x), "groups": count}
+    if reason:
+        empty = dict.fromkeys(("estimate", "low", "high", "p"), np.nan)
+        note = notes([reason, lost])
+        return pd.DataFrame(
+            [{"quantity": name, **head, **empty, "note": note} for name in _QUANTITIES]
+        )
+    means = (np.bincount(codes, x) / np.bincount(codes))[codes]
+    inner, outer = x - means, means - x.mean()
+    inner /= np.sqrt((inner**2).sum() / (len(x) - count))
+    ones = np.ones(len(x))
+    between = [outer / outer.std()] if count >= 3 and outer.std() > 1e-12 * x.std() else []
+    null = random_intercept(y, np.column_stack([ones]), codes)
+    small = random_intercept(y, np.column_stack([ones, *between]), codes)
+    full = random_intercept(y, np.column_stack([ones, *between, inner]), codes)
+    p = float(chdtrc(1, max(0.0, 2 * (full.log_likelihood - small.log_likelihood))))
+    slope = float(full.coefficients[-1])
+    reach = ndtri((1 + level) / 2) * float(np.sqrt(full.covariance[-1, -1]))
+    limits = (slope - reach, slope + reach)
+    spread = float((inner**2).mean())
+    fixed = np.column_stack([ones, *between]) @ full.coefficients[:-1]
+    rest = full.within
+    elsewhere = float(fixed.var()) + full.between + full.within
+    sizes = (0.0 if limits[0] <= 0 <= limits[1] else min(map(abs, limits)), max(map(abs, limits)))
+
+    def share(size: float, other: float) -> float:
+        return size**2 * spread / (size**2 * spread + other)
+
+    found = {
+        "slope": (slope, *limits, p),
+        "share_of_rest": (share(slope, rest), *(share(size, rest) for size in sizes), p),
+        "share_of_all": (share(slope, elsewhere), *(share(size, elsewhere) for size in sizes), p),
+        "share_of_groups": (null.between / (null.between + null.within), np.nan, np.nan, np.nan),
+    }
+    columns = ("estimate", "low", "high", "p")
+    return pd.DataFrame(
+        [
+            {"quantity": name, **head, **dict(zip(columns, values_, strict=True)), "note": lost}
+            for name, values_ in found.items()
+        ]
+    )
+
+
+def _why_not(x: Matrix, y: Matrix, codes: np.ndarray, count: int) -> str:
+    if count < 2:
+        return "fewer than two groups"
+    if len(x) - count < 3:
+        return "fewer than three samples beyond the groups"
+    spread = pd.DataFrame({"x": x, "y": y}).groupby(codes)
+    still = (spread.max() == spread.min()).all()
+    if still["x"]:
+        return "the value is constant within every group"
+    return "the rating is constant within every group" if still["y"] else ""

@@ -1,0 +1,283 @@
+"""One ordinal model of all votes: rating ~ question + kind + annotator, annotator ~ sex + age."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import optimize
+
+from analysis.annotator_values import LongVotes, long_votes
+from analysis.clustered import codes_of
+from analysis.cumulative_logit import Fit, fit_cumulative_logit, sandwich
+from analysis.demographics import demographics
+from analysis.equivalence import Contrast, contrast_row
+from analysis.resampling import Codes, notes
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+SMALL_ODDS_RATIO = 1.68  # a small effect: Chen, Cohen & Chen 2010, doi:10.1080/03610911003650383
+MARGIN = float(np.log(SMALL_ODDS_RATIO))
+AGE_STEP = 10.0
+
+_COLUMNS = [
+    "term",
+    "level",
+    "reference",
+    "n",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "odds_ratio",
+    "margin",
+    "p_equivalence",
+    "smallest_effect",
+    "note",
+]
+
+
+def ordinal_model(
+    ratings: pd.DataFrame,
+    annotators: pd.DataFrame | None = None,
+    kinds: pd.DataFrame | None = None,
+    *,
+    factors: Sequence[str] = ("sex", "age"),
+    cluster: str = "sample_id",
+    margin: float = MARGIN,
+) -> pd.DataFrame:
+    r"""Log odds of more stars by kind of explanation, sex and age, annotators being random.
+
+    A mixed proportional-odds model in two stages. First all votes,
+
+    .. math:: \operatorname{logit} P(r \le k) = \theta_k - \beta_q - \beta_{kind} - \alpha_a
+
+    with an effect of every annotator; errors allow for votes that share a sample or an annotator.
+    Then the annotators' effects are regressed on who they are,
+
+    .. math:: \hat\alpha = Z \gamma + u + e, \quad u \sim N(0, \tau^2), \quad
+        e \sim N(0, \hat V)
+
+    by restricted maximum likelihood with Knapp and Hartung's t interval. With few annotators this
+    keeps its level where the z intervals of a one-step mixed model are too short, and it takes
+    milliseconds because votes are counted in cells. Effects are averaged over samples, as in GEE.
+
+    Parameters
+    ----------
+    ratings
+        Columns sample_id, annotator_id, question, rating.
+    annotators
+        Columns annotator_id and any of age, sex, country.
+    kinds
+        Columns sample_id and kind, and the cluster if it is another one.
+    factors
+        Which of sex, age (per ten years), age_group and country explain the annotators' effects.
+    cluster
+        The column of ``kinds`` that votes are correlated within, beside the annotator. With
+        ``sample_id`` the effect of kind is one of these techniques on further samples; with a
+        column that names techniques it is one of further techniques, with a wider interval.
+    margin
+        Of the equivalence test, in log odds; the default is an odds ratio of 1.68, a small effect.
+
+    References
+    ----------
+    McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x; Knapp & Hartung 2003,
+    doi:10.1002/sim.1482; Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136
+
+    Returns
+    -------
+    DataFrame with term, level, reference, n (votes for question and kind, else annotators),
+    estimate (log odds), low, high, p, odds_ratio, margin, p_equivalence, smallest_effect, note;
+    the last row, ``annotator``, is the standard deviation between annotators that is left.
+    """
+    kept, remarks = _usable(ratings, kinds)
+    votes = long_votes(kept)
+    if len(np.unique(votes.rating)) < 2:
+        note = notes([*remarks, "the votes use fewer than two different stars: no model"])
+        return _frame([{"term": "model", "n": len(votes.rating), "note": note}])
+    columns: dict[str, object] = {"question": votes.question, "annotator": votes.annotator}
+    if "kind" in kept:
+        kind = kept.drop_duplicates("sample_id").set_index("sample_id")["kind"]
+        columns["kind"] = kind.reindex(votes.samples).to_numpy()[votes.sample]
+    fit = fit_cumulative_logit(votes.rating, pd.DataFrame(columns))
+    if not fit.converged:
+        remarks.append("the fit did not converge")
+    kinds_seen = sorted(kept["kind"].unique()) if "kind" in kept else []
+    groups = _clusters(votes, kinds, cluster)
+    rows = _within_rows(fit, votes, groups, kinds_seen, margin, remarks)
+    effects, covariance = _annotator_effects(fit, votes)
+    people, missing = demographics(annotators, votes.annotators)
+    rows += _between_rows(effects, covariance, people, missing, factors, margin, remarks)
+    return _frame(rows)
+
+
+def meta_regression(
+    effects: Vector, covariance: Matrix, design: Matrix
+) -> tuple[Vector, Matrix, float]:
+    """Random-effects regression by REML: coefficients with their covariance, and tau squared."""
+    n, p = design.shape
+
+    def solve(tau2: float) -> tuple[Vector, Matrix, float, float]:
+        total = covariance + tau2 * np.eye(n)
+        inverse = np.linalg.pinv(total, hermitian=True)
+        bread = design.T @ inverse @ design
+        slopes = np.asarray(np.linalg.solve(bread, design.T @ inverse @ effects), np.float64)
+        left = effects - design @ slopes
+        squares = float(left @ inverse @ left)
+        value = np.linalg.slogdet(total)[1] + np.linalg.slogdet(bread)[1] + squares
+        return slopes, bread, squares, float(value)
+
+    scale = max(float(np.var(effects)), 1e-12)
+    found = optimize.minimize_scalar(
+        lambda log: solve(float(np.exp(log)))[3],
+        bounds=(np.log(scale * 1e-6), np.log(scale * 10)),
+        method="bounded",
+    )
+    tau2 = float(np.exp(found.x))
+    slopes, bread, squares, _ = solve(tau2)
+    widen = max(squares / (n - p), 1.0)  # never shorter than the model's own interval
+    return slopes, np.linalg.inv(bread) * widen, tau2
+
+
+def _usable(ratings: pd.DataFrame, kinds: pd.DataFrame | None) -> tuple[pd.DataFrame, list[str]]:
+    """Votes that the model can use, with their kind, and what had to be left out."""
+    remarks: list[str] = []
+    kept = ratings[ratings["rating"].notna()]
+    if kinds is None or "kind" not in kinds:
+        remarks.append("no kinds of explanation given")
+    else:
+        of = kinds.drop_duplicates("sample_id").set_index("sample_id")["kind"]
+        kind = of.reindex(kept["sample_id"]).to_numpy(object)
+        known = ~pd.isna(kind)
+        if not known.all():
+            remarks.append(f"{(~known).sum()} votes on samples of unknown kind left out")
+        kept = kept[known].assign(kind=kind[known].astype(str))
+    varied = kept.groupby("annotator_id")["rating"].transform("nunique") > 1
+    steady = int(kept.loc[~varied, "annotator_id"].nunique())
+    if steady and steady < kept["annotator_id"].nunique():
+        remarks.append(f"{steady} annotators who used one star only left out")
+        kept = kept[varied]
+    return kept, remarks
+
+
+def _clusters(votes: LongVotes, kinds: pd.DataFrame | None, cluster: str) -> Codes:
+    """What each vote shares with others, apart from its annotator."""
+    if cluster == "sample_id":
+        return votes.sample
+    if kinds is None or cluster not in kinds:
+        raise ValueError(f"kinds has no column {cluster}")
+    of = kinds.drop_duplicates("sample_id").set_index("sample_id")[cluster]
+    return codes_of(of.reindex(votes.samples).to_numpy(object))[votes.sample]
+
+
+def _within_rows(
+    fit: Fit,
+    votes: LongVotes,
+    groups: Codes,
+    kinds: list[str],
+    margin: float,
+    remarks: list[str],
+) -> list[dict[str, object]]:
+    """Question and kind: every annotator has seen all of them."""
+    one = len(votes.annotators) == 1
+    said = [*remarks, "one annotator: the interval is about samples only" if one else ""]
+    spread = sandwich(fit, groups, votes.annotator) if len(np.unique(groups)) > 1 else None
+    references: dict[str, object] = {"question": votes.questions[0], "kind": next(iter(kinds), "")}
+    rows = []
+    for place, (term, level) in enumerate(fit.terms):
+        if term == "annotator":
+            continue
+        name = votes.questions[int(str(level))] if term == "question" else level
+        chosen = np.eye(len(fit.terms))[place]
+        error = np.sqrt(spread.variance(chosen)) if spread else np.nan
+        df = spread.df if spread else 0
+        contrast = Contrast(len(votes.rating), float(fit.coefficients[place]), float(error), df)
+        rows.append(_row(term, name, references[term], contrast, margin, said))
+    return rows
+
+
+def _annotator_effects(fit: Fit, votes: LongVotes) -> tuple[Vector, Matrix]:
+    """Effects relative to the first annotator, and their covariance (samples are the clusters).
+
+    The first one's row of zeros is no claim of certainty: a second stage with an intercept gives
+    the same result whoever is the reference.
+    """
+    places = [place for place, (term, _) in enumerate(fit.terms) if term == "annotator"]
+    size = len(votes.annotators)
+    effects, covariance = np.zeros(size), np.zeros((size, size))
+    effects[1:] = fit.coefficients[places]
+    spread = sandwich(fit, votes.sample).parts[0] if len(votes.samples) > 1 else fit.covariance
+    covariance[1:, 1:] = spread[np.ix_(places, places)]
+    return effects, covariance
+
+
+def _between_rows(
+    effects: Vector,
+    covariance: Matrix,
+    people: pd.DataFrame,
+    missing: dict[str, str],
+    factors: Sequence[str],
+    margin: float,
+    remarks: list[str],
+) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    usable = [factor for factor in factors if people[factor].notna().any()]
+    stated = people[usable].notna().all(axis=1).to_numpy(bool)
+    number = int(stated.sum())
+    design, names = np.ones((number, 1)), []
+    for factor in factors:
+        columns = _columns(people.loc[stated, factor], factor) if factor in usable else []
+        if not columns:
+            alike = "all annotators in the model are alike" if factor in usable else ""
+            note = notes([alike, missing[factor]])
+            rows.append({"term": factor, "n": int(people[factor].notna().sum()), "note": note})
+        for level, reference, column in columns:
+            wider = np.column_stack([design, column])
+            if np.linalg.matrix_rank(wider) == wider.shape[1]:
+                design = wider
+                names.append((factor, level, reference))
+            else:
+                note = "cannot be told apart from the terms before it"
+                head = {"term": factor, "level": level, "reference": reference}
+                rows.append(head | {"n": number, "note": note})
+    spread = {"term": "annotator", "level": "standard deviation", "n": number}
+    if number - design.shape[1] < 1:
+        note = "too few annotators for a comparison between them"
+        for term, level, reference in names:
+            head = {"term": term, "level": level, "reference": reference}
+            rows.append(head | {"n": number, "note": note})
+        return [*rows, spread | {"note": note}]
+    among = covariance[np.ix_(stated, stated)]
+    said = [*remarks, *dict.fromkeys(missing[factor] for factor in usable)]
+    slopes, errors, tau2 = meta_regression(effects[stated], among, design)
+    for place, (term, level, reference) in enumerate(names, start=1):
+        error = float(np.sqrt(errors[place, place]))
+        contrast = Contrast(number, float(slopes[place]), error, number - design.shape[1])
+        rows.append(_row(term, level, reference, contrast, margin, said))
+    return [*rows, spread | {"estimate": float(np.sqrt(tau2)), "note": notes(said)}]
+
+
+def _columns(values: pd.Series, factor: str) -> list[tuple[object, object, Vector]]:
+    """Level, reference and column of each contrast: ages in steps, groups against the largest."""
+    if values.nunique() < 2:
+        return []
+    if factor == "age":
+        return [("ten years older", "", values.to_numpy(np.float64) / AGE_STEP)]
+    levels = values.value_counts().sort_index().sort_values(ascending=False, kind="stable").index
+    return [(level, levels[0], (values == level).to_numpy(np.float64)) for level in levels[1:]]
+
+
+def _row(
+    term: str, level: object, reference: object, contrast: Contrast, margin: float, said: list[str]
+) -> dict[str, object]:
+    row = contrast_row(contrast, margin)
+    head = {"term": term, "level": level, "reference": reference}
+    ratio = float(np.exp(contrast.estimate))
+    return head | row | {"odds_ratio": ratio, "note": notes([str(row["note"]), *said])}
+
+
+def _frame(rows: list[dict[str, object]]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=_COLUMNS)

@@ -1,0 +1,115 @@
+"""Tidy ratings as arrays: who gave how many stars to what, and the label the votes make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.kappa import LIKERT, category_codes
+from analysis.resampling import Codes
+
+ALL = "all"  # all questions taken together
+MEAN = "mean"  # the mean over annotators or pairs
+COLUMNS = ("sample_id", "annotator_id", "question", "rating")
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The votes as positions on the scale (questions x annotators x samples), -1 if missing."""
+
+    codes: Codes
+    questions: pd.Index
+    annotators: pd.Index
+    samples: pd.Index
+    clusters: Codes  # one for each sample
+    categories: tuple[int, ...]
+
+    def ratings(self, question: int) -> NDArray[np.float64]:
+        """Ratings of one question, annotators x samples, NaN if missing."""
+        scale = np.append(np.asarray(self.categories, np.float64), np.nan)
+        return np.asarray(scale[self.codes[question]])
+
+    def counts(self) -> NDArray[np.int64]:
+        """Votes for each category, questions x samples x categories."""
+        tables = [(self.codes == star).sum(1) for star in range(len(self.categories))]
+        return np.stack(tables, axis=-1)
+
+
+def read_votes(
+    ratings: pd.DataFrame, categories: Sequence[int] = LIKERT, cluster: str = "sample_id"
+) -> Votes:
+    """Check a tidy frame of ratings and turn it into arrays.
+
+    Parameters
+    ----------
+    ratings
+        Columns sample_id, annotator_id, question, rating; rows with a missing rating count as no
+        vote.
+    cluster
+        The column whose values are resampled as a whole, for example that of the image.
+    """
+    absent = [name for name in (*COLUMNS, cluster) if name not in ratings]
+    if absent:
+        raise ValueError(f"the ratings have no column {', '.join(absent)}")
+    given = ratings[ratings["rating"].notna()]
+    if given[list({*COLUMNS[:3], cluster})].isna().any(axis=None):
+        raise ValueError("a rating without sample, annotator, question or cluster")
+    if (given["annotator_id"] == MEAN).any() or (given["question"] == ALL).any():
+        raise ValueError(f"{MEAN!r} and {ALL!r} are rows of the results: no annotator or question")
+    twice = given.duplicated(list(COLUMNS[:3]))
+    if twice.any():
+        key = tuple(given.loc[twice, list(COLUMNS[:3])].iloc[0])
+        raise ValueError(f"{twice.sum()} votes were given twice, the first is {key}")
+    parts = [pd.factorize(given[name], sort=True) for name in ("question", "annotator_id")]
+    sample, samples = pd.factorize(given["sample_id"], sort=True)
+    (question, questions), (annotator, annotators) = parts
+    codes = np.full((len(questions), len(annotators), len(samples)), -1, np.intp)
+    codes[question, annotator, sample] = category_codes(given["rating"].to_numpy(), categories)
+    first = np.unique(sample, return_index=True)[1]
+    owners = given[cluster].to_numpy()[first]
+    if (given[cluster].to_numpy() != owners[sample]).any():
+        raise ValueError(f"a sample has more than one {cluster}")
+    clusters = np.asarray(pd.factorize(owners)[0], np.intp)
+    return Votes(
+        codes, pd.Index(questions), pd.Index(annotators), pd.Index(samples), clusters,
+        tuple(categories),
+    )  # fmt: skip
+
+
+def modes(votes: Votes) -> Codes:
+    """The most frequent category of each question and sample, the smallest of several; -1: none."""
+    counts = votes.counts()
+    return np.where(counts.any(-1), counts.argmax(-1), -1)
+
+
+def modes_without_own(votes: Votes) -> Codes:
+    """For each vote the mode of the other votes on its sample; -1 where there is no other."""
+    counts = votes.counts()
+    result = np.full(votes.codes.shape, -1, np.intp)
+    for annotator in range(len(votes.annotators)):
+        own = votes.codes[:, annotator, :]
+        others = counts - (own[..., None] == np.arange(len(votes.categories)))
+        found = (own >= 0) & others.any(-1)
+        result[:, annotator, :] = np.where(found, others.argmax(-1), -1)
+    return result
+
+
+def wide_labels(
+    ratings: pd.DataFrame, label: str = "mode", categories: Sequence[int] = LIKERT
+) -> pd.DataFrame:
+    """One row for each sample, one column for each question: the mode or mean of the votes."""
+    votes = read_votes(ratings, categories)
+    scale = np.append(np.asarray(categories, np.float64), np.nan)
+    if label == "mode":
+        values = scale[modes(votes)]
+    elif label == "mean":
+        counts = votes.counts()
+        total = counts.sum(-1)
+        values = np.where(total > 0, counts @ scale[:-1] / np.maximum(total, 1), np.nan)
+    else:
+        raise ValueError(f"label must be 'mode' or 'mean', not {label!r}")
+    return pd.DataFrame(values.T, index=votes.samples.rename("sample_id"), columns=votes.questions)

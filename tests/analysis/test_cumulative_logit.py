@@ -1,0 +1,103 @@
+"""The proportional-odds model and its sandwich."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.clustered import cluster_variance
+from analysis.cumulative_logit import fit_cumulative_logit, sandwich
+from tests.analysis.simulated import Study, simulate
+
+HOUSING = [  # R's MASS::housing, satisfaction within influence within type within contact
+    21, 21, 28, 34, 22, 36, 10, 11, 36, 61, 23, 17, 43, 35, 40, 26, 18, 54,
+    13, 9, 10, 8, 8, 12, 6, 7, 9, 18, 6, 7, 15, 13, 13, 7, 5, 11,
+    14, 19, 37, 17, 23, 40, 3, 5, 23, 78, 46, 43, 48, 45, 86, 15, 25, 62,
+    20, 23, 20, 10, 22, 24, 7, 10, 21, 57, 23, 13, 31, 21, 13, 5, 6, 13,
+]  # fmt: skip
+
+
+def _housing() -> pd.DataFrame:
+    levels = [["0 low", "1 high"], ["0 tower", "1 apartment", "2 atrium", "3 terrace"]]
+    names = ["contact", "type", "influence", "satisfaction"]
+    product = pd.MultiIndex.from_product(
+        [*levels, ["0 low", "1 medium", "2 high"], [1, 2, 3]], names=names
+    )
+    return product.to_frame(index=False).loc[np.repeat(range(72), HOUSING)].reset_index(drop=True)
+
+
+def test_housing_data_agree_with_the_published_fit() -> None:
+    """Venables & Ripley 2002, doi:10.1007/978-0-387-21706-2, section 7.3: polr in R's MASS."""
+    data = _housing()
+    fit = fit_cumulative_logit(
+        data["satisfaction"].to_numpy(), data[["influence", "type", "contact"]]
+    )
+    published = [0.5663937, 1.2888191, -0.5723501, -0.3661866, -1.0910149, 0.3602841]
+    errors = [0.1046528, 0.1271561, 0.1192380, 0.1551733, 0.1514860, 0.0955358]
+    assert fit.converged and len(data) == 1681
+    assert fit.coefficients == pytest.approx(published, abs=2e-6)
+    assert fit.thresholds == pytest.approx([-0.4961353, 0.6907083], abs=2e-6)
+    # R inverts the observed information, we the expected one
+    assert np.sqrt(np.diag(fit.covariance)) == pytest.approx(errors, rel=0.015)
+
+
+def test_unused_category_and_order_of_votes_do_not_matter() -> None:
+    data = _housing()
+    stars = data["satisfaction"].to_numpy()
+    base = fit_cumulative_logit(stars, data[["type"]])
+    spread = fit_cumulative_logit(np.array([0, 1, 4, 5])[stars], data[["type"]])
+    order = np.random.default_rng(0).permutation(len(data))
+    mixed = fit_cumulative_logit(stars[order], data[["type"]].iloc[order])
+    assert spread.coefficients == pytest.approx(base.coefficients)
+    assert mixed.coefficients == pytest.approx(base.coefficients)
+
+
+def test_scores_are_the_derivatives_of_the_log_likelihood() -> None:
+    """Oracle: numerical derivative of each vote's log probability in float64."""
+    ratings, _, shown = simulate(Study(samples=20), 0)
+    kind = ratings.merge(shown, on="sample_id")["kind"]
+    stars = ratings["rating"].to_numpy()
+    fit = fit_cumulative_logit(stars, pd.DataFrame({"kind": kind, "who": ratings["annotator_id"]}))
+
+    def log_chance(shift: np.ndarray) -> np.ndarray:
+        cuts = np.concatenate([[-np.inf], fit.thresholds + shift[:-1], [np.inf]])
+        predictor = (fit.design @ fit.coefficients)[fit.cell] + shift[-1]
+        upper = 1 / (1 + np.exp(-(cuts[stars] - predictor)))
+        lower = 1 / (1 + np.exp(-(cuts[stars - 1] - predictor)))
+        return np.asarray(np.log(upper - lower))
+
+    step = 1e-6
+    for place in range(len(fit.thresholds) + 1):
+        shift = np.zeros(len(fit.thresholds) + 1)
+        shift[place] = step
+        slope = (log_chance(shift) - log_chance(-shift)) / (2 * step)
+        assert fit.scores[:, place] == pytest.approx(slope, abs=1e-7)
+
+
+def test_sandwich_agrees_with_the_influence_of_every_vote() -> None:
+    ratings, _, _ = simulate(Study(samples=40), 1)
+    categories = ratings[["question", "annotator_id"]]
+    fit = fit_cumulative_logit(ratings["rating"].to_numpy(), categories)
+    clusters = [np.unique(ratings[name], return_inverse=True)[1] for name in
+                ("sample_id", "annotator_id")]  # fmt: skip
+    full = np.concatenate([fit.scores[:, :-1], fit.scores[:, -1:] * fit.design[fit.cell]], axis=1)
+    influence = full @ np.linalg.inv(fit.information)
+    cuts = len(fit.thresholds)
+    spread = sandwich(fit, *clusters)
+    for place in range(3):
+        weights = np.eye(len(fit.terms))[place]
+        expected, df = cluster_variance(influence[:, cuts + place], *clusters)
+        assert spread.variance(weights) == pytest.approx(expected)
+        assert spread.df == df
+
+
+def test_a_category_always_rated_alike_stays_finite() -> None:
+    stars = np.array([1, 2, 3, 4, 5] * 6 + [5] * 20)
+    fit = fit_cumulative_logit(stars, pd.DataFrame({"who": ["a"] * 30 + ["b"] * 20}))
+    assert np.isfinite(fit.coefficients).all() and fit.coefficients[0] > 3
+
+
+def test_one_rating_only_is_refused() -> None:
+    with pytest.raises(ValueError, match="one rating only"):
+        fit_cumulative_logit(np.array([3, 3]), pd.DataFrame({"who": ["a", "b"]}))
