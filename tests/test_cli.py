@@ -19,7 +19,7 @@ def test_starting_the_command_line_imports_nothing_heavy(run: Runner) -> None:
 
 
 def test_a_profile_is_shown_used_and_required(run: Runner, project: Path) -> None:
-    assert "ViT-L-16-SigLIP-384" in run("pasta", "profile", "show", "paper").stdout
+    assert "siglip-vit-l-16-384" in run("pasta", "profile", "show", "paper").stdout
     assert "is now the profile 'paper'" in run("pasta", "profile", "use", "paper").stdout
     paper = ROOT / "pipelines/profiles/paper.yaml"
     assert (project / "params.yaml").read_text() == paper.read_text()

@@ -45,7 +45,7 @@ def test_the_paper_profile_has_the_papers_settings() -> None:
     assert (mlp.epochs, mlp.batch_size, mlp.learning_rate) == (600, 256, 2e-6)
     assert mlp.hidden == (512, 64) and mlp.weight_decay == 1e-6
     assert (mlp.loss.similarity, mlp.loss.squared_error, mlp.loss.ranking) == (0.01, 10, 0.01)
-    assert (paper.embedding.encoder, paper.embedding.weights) == ("ViT-L-16-SigLIP-384", "webli")
+    assert (paper.embedding.encoder, paper.embedding.weights) == ("siglip-vit-l-16-384", "webli")
     assert paper.embedding.n_top == 15 and paper.annotations.ties == "smallest"
 
 

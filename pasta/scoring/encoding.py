@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +15,32 @@ from pasta.embedding import inputs
 from pasta.embedding.base import Encoder
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
 from pasta.models.clip.prompts import readable
+from pasta.paths import processors
 from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Floats, Many
 
+T = TypeVar("T")
 _WHITE = np.float32(255)
+_LEAST = 8  # pictures in a batch; fewer are not worth a thread
 Watch = Callable[[int], None]  # explanations encoded since the last call
+
+
+def side_by_side(work: Callable[[T], Floats], parts: Sequence[T]) -> Iterator[Floats]:
+    """Results in order; each core draws and encodes for itself.
+
+    Between large steps in which all cores join there are many small ones that keep one busy.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    if threads == 1 or len(parts) == 1:
+        yield from map(work, parts)
+        return
+    try:
+        with ThreadPoolExecutor(threads, "encode", torch.set_num_threads, (1,)) as pool:
+            yield from pool.map(work, parts)
+    finally:
+        torch.set_num_threads(threads)
 
 
 class ExplanationEncoder:
@@ -43,24 +66,27 @@ class ExplanationEncoder:
         by_size: dict[tuple[int, ...], list[int]] = {}
         for row in some:
             by_size.setdefault(images.items[row].shape, []).append(int(row))
-        parts = [
-            rows[start : start + self.batch_size]
-            for rows in by_size.values()
-            for start in range(0, len(rows), self.batch_size)
-        ]
+        parts = [part for rows in by_size.values() for part in self._parts(rows)]
 
-        def draw(part: list[int]) -> Floats:
+        def encode(part: list[int]) -> Floats:
             shown = np.stack([images.items[row] for row in part])
-            if maps is None:
-                return shown
-            heat = np.stack([maps[row] for row in part])
-            return inputs.render(shown, heat, signed, self._settings).astype(np.float32) / _WHITE
+            if maps is not None:
+                heat = np.stack([maps[row] for row in part])
+                drawn = inputs.render(shown, heat, signed, self._settings)
+                shown = drawn.astype(np.float32) / _WHITE
+            return np.asarray(self.encoder.images(torch.from_numpy(shown)))
 
         found = np.empty((len(images.items), self.encoder.width), np.float32)
-        for part, drawn in zip(parts, map(draw, parts), strict=True):
-            found[part] = np.asarray(self.encoder.images(torch.from_numpy(drawn)))
+        for part, vectors in zip(parts, side_by_side(encode, parts), strict=True):
+            found[part] = vectors
             say(len(part))
         return found[some]
+
+    def _parts(self, rows: list[int]) -> list[list[int]]:
+        """Batches of about equal size, so that no core waits for another at the end."""
+        number = processors() * math.ceil(len(rows) / (processors() * self.batch_size))
+        number = min(number, math.ceil(len(rows) / _LEAST))
+        return [part.tolist() for part in np.array_split(np.array(rows), number)]
 
     def concepts(self, rows: list[tuple[tuple[str, ...], NDArray[Any]]], say: Watch) -> Floats:
         """Vectors of concept explanations."""

@@ -79,22 +79,6 @@ def test_a_registered_model_predicts_like_the_stored_table(
     np.testing.assert_allclose(probabilities.max(1), expected, atol=1e-5)
 
 
-def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project: Path) -> None:
-    params = project / "params.yaml"
-    before = params.read_text()
-    old = "training: {epochs: 2, learning_rate: 0.002"
-    assert before.count(old) == 1  # of vit_b_16
-    params.write_text(before.replace(old, old.replace("0.002", "0.0021")))
-    said = run("dvc", "repro").stderr
-    params.write_text(before)
-    for dataset in DATASETS:
-        assert f"classifiers of {dataset}: vit_b_16: trained in" in said
-        assert f"classifiers of {dataset}: resnet50: is up to date" in said
-        assert f"explanations of {dataset}: gradcam/vit_b_16: " in said
-        assert f"explanations of {dataset}: gradcam/resnet50: " not in said
-    assert "clip:" not in said and "images of" not in said
-
-
 def test_every_technique_has_explained_original_and_perturbed_images(
     run: Runner, project: Path
 ) -> None:
@@ -165,7 +149,7 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     assert "nothing changes" in run("pasta", "annotations", "import", "new").stdout
     again = run("dvc", "repro").stdout
     ran = {line.split("'")[1] for line in again.splitlines() if line.startswith("Running stage")}
-    assert ran == {"votes", "labels"}
+    assert ran == {"votes", "labels", "score", "scorer"}
     after = store.read_json(project / "pipelines/data/annotations.json")
     assert after["votes"] == before["votes"] + 150
     labels = store.read(project / "pipelines/data/labels.parquet", tables.LABELS)
@@ -199,6 +183,32 @@ def import_counts(votes: pd.DataFrame) -> dict[str, int]:
     return {str(name): int(number) for name, number in votes.groupby("question").size().items()}
 
 
+def test_the_studies_are_nested_runs_and_the_score_answers(run: Runner, project: Path) -> None:
+    found = store.read(project / "pipelines/data/score/score_results.parquet", tables.SCORE_RESULTS)
+    assert {"main", "split", "n top"} <= set(found["study"])
+    assert set(found.loc[found["level"] == "ordinal", "measure"]) >= {"qwk", "mse", "coverage"}
+    client = mlflow.MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("scorers")
+    assert experiment is not None
+    runs = client.search_runs([experiment.experiment_id], max_results=500)
+    main = next(one for one in runs if one.info.run_name == "main")
+    children = [one for one in runs if one.data.tags.get("mlflow.parentRunId") == main.info.run_id]
+    assert {"ordinal", "pasta-linear"} <= {one.info.run_name for one in children}
+    folder = project / "mine"
+    folder.mkdir(exist_ok=True)
+    random = np.random.default_rng(0)
+    for number in range(3):
+        pixels = random.integers(0, 256, (96, 96, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"coco_{number}_workplace.png")
+        np.save(folder / f"coco_{number}_workplace.npy", random.random((96, 96)))
+    answer = json.loads(run("pasta", "score", "mine", "--question", "Q1", "--json").stdout)
+    assert answer["question"] == "Q1" and answer["n"] == 3 and len(answer["scores"]) == 3
+    assert 1 <= answer["ci95"][0] <= answer["mean"] <= answer["ci95"][1] <= 5
+    assert 1 <= answer["rank"] <= 47
+    empty = run("pasta", "score", "reports", "--question", "Q9", check=False)
+    assert empty.returncode == 1
+
+
 def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> None:
     said = run("pasta", "annotations", "plan", "--annotators", "7", "--out", "plan.csv").stdout
     assert "7 annotators" in said and "hours" in said
@@ -207,6 +217,22 @@ def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> No
     assert len(tasks) == pd.read_csv(project / "plan.csv")["sample_id"].nunique()
     with Image.open(project / tasks[0]["data"]["strong_changed"].partition("=")[2]) as picture:
         assert picture.width > 300
+
+
+def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project: Path) -> None:
+    params = project / "params.yaml"
+    before = params.read_text()
+    old = "training: {epochs: 2, learning_rate: 0.002"
+    assert before.count(old) == 1  # of vit_b_16
+    params.write_text(before.replace(old, old.replace("0.002", "0.0021")))
+    said = run("dvc", "repro").stderr
+    params.write_text(before)
+    for dataset in DATASETS:
+        assert f"classifiers of {dataset}: vit_b_16: trained in" in said
+        assert f"classifiers of {dataset}: resnet50: is up to date" in said
+        assert f"explanations of {dataset}: gradcam/vit_b_16: " in said
+        assert f"explanations of {dataset}: gradcam/resnet50: " not in said
+    assert "clip:" not in said and "images of" not in said
 
 
 def _locked(project: Path, path: str) -> str:
