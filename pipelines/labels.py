@@ -18,22 +18,11 @@ def main(
     from pasta.annotations.aggregate import aggregate
     from pasta.annotations.merging import summarise_labels
     from pasta.params import load_params
-    from pasta.tracking import flatten, tracked_run
 
     params = load_params()
     labels = aggregate(store.read(votes, tables.VOTES), params.annotations.ties)
     store.write(labels, out, tables.LABELS)
-    summary = summarise_labels(labels)
-    store.write_json(summary, metrics)
-    with tracked_run(
-        "annotations",
-        "labels",
-        "labels",
-        inputs=[votes],
-        params={"ties": params.annotations.ties},
-        record=out.with_suffix(".run.json"),
-    ) as run:
-        run.log_metrics(flatten(summary))
+    store.write_json(summarise_labels(labels), metrics)
 
 
 if __name__ == "__main__":

@@ -20,22 +20,11 @@ def main(
     from pasta.annotations.importing import stored_folders
     from pasta.annotations.merging import summarise, write_tables
     from pasta.annotations.rateable import explained
-    from pasta.tracking import flatten, tracked_run
 
     sources = stored_folders(batches, simulated)
     annotations = merged(sources)
     write_tables(annotations, explained(folders), out)
-    summary = summarise(annotations, len(sources))
-    store.write_json(summary, out.with_name("annotations.json"))
-    with tracked_run(
-        "annotations",
-        "votes",
-        "votes",
-        inputs=[folder / "batch.json" for folder in sources],
-        params={"batches": [folder.name for folder in sources]},
-        record=out.with_name("votes.run.json"),
-    ) as run:
-        run.log_metrics(flatten(summary))
+    store.write_json(summarise(annotations, len(sources)), out.with_name("annotations.json"))
 
 
 if __name__ == "__main__":
