@@ -35,13 +35,15 @@ Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule 
 
 @app.command()
 def plan(
-    annotators: Annotated[int | None, typer.Option(help="how many people; default: params")] = None,
-    votes: Annotated[int | None, typer.Option(help="people for each sample")] = None,
+    annotators: Annotated[
+        int | None, typer.Option(min=1, help="how many people; default: params")
+    ] = None,
+    votes: Annotated[int | None, typer.Option(min=1, help="people for each sample")] = None,
     samples: Annotated[
-        int | None, typer.Option(help="a random subset of so many samples, as in P1")
+        int | None, typer.Option(min=1, help="a random subset of so many samples, as in P1")
     ] = None,
     techniques_per_image: Annotated[
-        int | None, typer.Option(help="so many techniques of each image, as in P2")
+        int | None, typer.Option(min=1, help="so many techniques of each image, as in P2")
     ] = None,
     unrated: Annotated[bool, typer.Option("--unrated", help="only samples without votes")] = False,
     seed: Annotated[int | None, typer.Option(help="another seed gives another plan")] = None,
@@ -153,32 +155,31 @@ def batches() -> None:
 
 @app.command()
 def export(
-    out: Annotated[Path, typer.Argument(help="a new folder, or for Label Studio a new file")],
+    out: Annotated[Path, typer.Argument(help="a new folder")],
     form: Annotated[
-        Literal["tidy", "released", "label_studio"],
-        typer.Option("--format", help="tidy CSV, the released JSON, or a Label Studio export"),
-    ] = "tidy",
+        Literal["all", "tidy", "released", "label_studio"],
+        typer.Option("--format", help="only this one, straight into the folder"),
+    ] = "all",
     pictures: Annotated[
-        bool, typer.Option(help="with the released JSON: images, attributions and pictures")
-    ] = True,
+        bool,
+        typer.Option(help="with the released JSON, for others: images, attributions, pictures"),
+    ] = False,
 ) -> None:
-    """Write all stored annotations so that they can be imported elsewhere, or here, unchanged."""
+    """Write all stored annotations so that they can be imported elsewhere, or here, unchanged.
+
+    Without `--format` there is a folder for each: `tidy` (CSV), `released` (the JSON of the
+    released dataset) and `label_studio` (tasks with their answers, and the labelling
+    configuration). A release for people who do not have the explanations needs `--pictures`,
+    which takes a tenth of a second for each sample.
+    """
     from pasta.annotations.batches import merged
-    from pasta.annotations.formats.label_studio_writing import write_label_studio
-    from pasta.annotations.formats.releasing import write_released
-    from pasta.annotations.formats.tidy_writing import write_tidy
+    from pasta.annotations.exporting import write_exports
     from pasta.annotations.project import batches_of, explained_folders
-    from pasta.annotations.views import Views
 
     known, root = _known(stored=False)
-    annotations, protocol = merged(batches_of(root)), known.protocol
-    if form == "tidy":
-        write_tidy(annotations, out, protocol.version)
-    elif form == "label_studio":
-        write_label_studio(annotations, out, protocol)
-    else:
-        rated = Views(explained_folders(root)).rated if pictures else None
-        write_released(annotations, out, rated, protocol.version)
+    annotations = merged(batches_of(root))
+    folders = explained_folders(root) if pictures else []
+    write_exports(annotations, out, form, known.protocol, folders)
     typer.echo(f"wrote {len(annotations.votes):,} votes to {out}")
 
 
@@ -216,7 +217,7 @@ def simulate(
     candidates = _without_votes(published(explained(folders)), root)
     made = make_plan(candidates, settings.annotators, settings.votes, seed, samples)
     made["annotator_id"] = f"seed{seed}-" + made["annotator_id"]
-    study = run_study(folders, made, settings.simulation, seed)
+    study = run_study(folders, made, settings.simulation, seed, settings.protocol)
     write_tidy(study.annotations, out, settings.protocol)
     typer.echo(f"wrote {len(study.annotations.votes):,} simulated votes to {out}")
 

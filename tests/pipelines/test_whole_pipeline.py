@@ -167,8 +167,10 @@ def test_what_is_exported_can_be_imported_unchanged(
     from pasta.annotations.protocol import load_protocol
     from pasta.annotations.rateable import explained
 
-    out = tmp_path / ("export.json" if form == "label_studio" else "export")
-    run("pasta", "annotations", "export", str(out), "--format", form)
+    out = tmp_path / "export"
+    run("pasta", "annotations", "export", str(out), "--format", form, "--pictures")
+    if form == "label_studio":
+        assert "Rating" in (out / "config.xml").read_text()
     samples = pd.Index(explained(explained_folders(project))["sample_id"])
     import_file(out, tmp_path / "batches", samples, load_protocol("p2"))
     original = merged(batches_of(project)).parts()

@@ -31,7 +31,7 @@ def simulated_study(
         settings.samples,
         settings.techniques_per_image,
     )
-    return simulate(folders, plan, settings.simulation, params.seed)
+    return simulate(folders, plan, settings.simulation, params.seed, settings.protocol)
 
 
 def write_study(study: Simulated, params: Params, out: Path, truth: Path) -> None:

@@ -36,7 +36,11 @@ class Simulated:
 
 
 def simulate(
-    folders: Sequence[Path], plan: pd.DataFrame, params: SimulationParams, seed: int
+    folders: Sequence[Path],
+    plan: pd.DataFrame,
+    params: SimulationParams,
+    seed: int,
+    protocol: str = "p2",
 ) -> Simulated:
     """Let simulated raters carry out a plan (sample_id, annotator_id, position).
 
@@ -54,7 +58,7 @@ def simulate(
     about = properties[["sample_id", "dataset", "image_id", "predicted"]]
     tasks = plan[["sample_id", "annotator_id"]].merge(about, on="sample_id", how="left")
     mentions = choose(tasks, regions, seed)
-    items = {question.id: question.item_ids for question in load_protocol("p2").rankings}
+    items = {question.id: question.item_ids for question in load_protocol(protocol).rankings}
     parts = {
         "votes": votes,
         "annotators": annotators_table(raters),
