@@ -99,25 +99,11 @@ def cohen_kappa(
         remarks.append(f"{(~both).sum()} pairs with a missing rating left out")
     if chosen == "asymptotic":
         reach = ndtri((1 + level) / 2) * error
-        low, high = max(estimate - reach, -1.0), min(estimate + reach, 1.0)
-        if np.isnan(estimate):
-            low = high = np.nan
-    elif np.isnan(estimate) or len(np.unique(groups[both])) < 2:
-        low = high = np.nan
-        remarks += [] if np.isnan(estimate) else ["no interval from fewer than two clusters"]
+        low, high = np.clip([estimate - reach, estimate + reach], -1, 1)
     else:
-        drawn = bootstrap_kappa(
-            first[both][:, None],
-            second[both][:, None],
-            np.unique(groups[both], return_inverse=True)[1],
-            len(categories),
-            weights,
-            resamples=resamples,
-            seed=seed,
-        )
-        low, high = (float(limit[0]) for limit in percentile_interval(drawn, level))
-        if np.isnan(low):
-            remarks.append("kappa is undefined in too many resamples")
+        pairs = (first[both], second[both], groups[both])
+        low, high, why = _resampled(pairs, len(categories), weights, resamples, level, seed)
+        remarks += [] if np.isnan(estimate) or not why else [why]
     with np.errstate(invalid="ignore", divide="ignore"):
         p = 2 * ndtr(-abs(estimate / null_error)) if null_error > 0 else np.nan
     row = {
@@ -132,6 +118,32 @@ def cohen_kappa(
         "note": notes(remarks),
     }
     return pd.DataFrame([row])
+
+
+def _resampled(
+    pairs: tuple[Codes, Codes, Codes],
+    categories: int,
+    weights: Weights,
+    resamples: int,
+    level: float,
+    seed: int,
+) -> tuple[float, float, str]:
+    """The bootstrap's interval, or why there is none; pairs are two ratings and their cluster."""
+    first, second, groups = pairs
+    clusters = np.unique(groups, return_inverse=True)[1]
+    if clusters.max(initial=0) < 1:
+        return np.nan, np.nan, "no interval from fewer than two clusters"
+    drawn = bootstrap_kappa(
+        first[:, None],
+        second[:, None],
+        clusters,
+        categories,
+        weights,
+        resamples=resamples,
+        seed=seed,
+    )
+    low, high = (float(limit[0]) for limit in percentile_interval(drawn, level))
+    return low, high, "kappa is undefined in too many resamples" if np.isnan(low) else ""
 
 
 def contingency(first: Codes, second: Codes, k: int) -> Matrix:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +28,7 @@ MEAN, SPREAD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.2
 _TEXTS_AT_ONCE = 64
 
 
-class HubEncoder:
+class HubEncoder(ABC):
     """What the two have in common; ``model`` and ``tokenizer`` are transformers' own."""
 
     def __init__(self, model: nn.Module, tokenizer: Any, name: str) -> None:
@@ -77,13 +78,13 @@ class HubEncoder:
         """Whether the model sees a text to its end."""
         return len(self.tokenizer(text)["input_ids"]) <= self.room
 
+    @abstractmethod
     def see(self, pictures: Tensor) -> Tensor:
         """Vectors of normalised pictures at the tower's size."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Vectors of padded tokens."""
-        raise NotImplementedError
 
     def _tokens(self, texts: list[str]) -> dict[str, Tensor]:
         found = self.tokenizer(texts, padding=True, return_tensors="pt")
