@@ -25,7 +25,7 @@ from pasta.errors import InputError, PastaError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pasta.tables import Table
+    from pasta.contracts import Table
 
 
 @contextmanager
@@ -258,3 +258,24 @@ def _locked(path: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(descriptor)
+
+
+def write_csvs(frames: Mapping[str, pd.DataFrame], folder: Path) -> None:
+    """One CSV for each table of an analysis; those of an earlier run that are no more go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, frame in frames.items():
+        with atomic(folder / f"{name}.csv") as temporary:
+            frame.to_csv(temporary, index=False, lineterminator="\n")
+    for file in folder.glob("*.csv"):
+        if file.stem not in frames:
+            file.unlink()
+
+
+def read_csvs(folder: Path) -> dict[str, pd.DataFrame]:
+    """The tables that an analysis has left in a folder, by name."""
+    import pandas as pd
+
+    files = sorted(folder.glob("*.csv"))
+    if not files:
+        raise PastaError(f"{folder}: no tables yet, expected those of an analysis: `dvc repro`")
+    return {file.stem: pd.read_csv(file) for file in files}

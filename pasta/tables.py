@@ -6,14 +6,23 @@ each other, rules over whole rows. :mod:`pasta.store` checks them on the way in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
 
 import pandas as pd
 import pandera.pandas as pa
 
+from pasta.contracts import (
+    Reference,
+    Rule,
+    Table,
+    a_flag,
+    a_name,
+    a_number,
+    a_text,
+    a_time,
+    a_whole,
+    one_of,
+)
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.registry import Registry
 
@@ -24,114 +33,12 @@ KINDS = ("saliency", "concept")
 STATUSES = ("ok", "zero", "constant", "nan")
 BOX = ("x0", "y0", "x1", "y1")
 
-Rows = Callable[[pd.DataFrame], "pd.Series[bool]"]
-
-
-@dataclass(frozen=True)
-class Reference:
-    """These columns must be found in the key of another table."""
-
-    columns: tuple[str, ...]
-    table: str
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A condition over whole rows, named after the column to look at."""
-
-    column: str
-    expected: str
-    holds: Rows
-
-
-@dataclass(frozen=True)
-class Table:
-    """One contract."""
-
-    name: str
-    about: str
-    key: tuple[str, ...]
-    columns: Mapping[str, pa.Column]
-    references: tuple[Reference, ...] = ()
-    rules: tuple[Rule, ...] = ()
-
-    @cached_property
-    def schema(self) -> pa.DataFrameSchema:
-        """The pandera schema: exactly these columns in this order, unique in the key."""
-        checks = [pa.Check(rule.holds, error=rule.expected) for rule in self.rules]
-        return pa.DataFrameSchema(
-            dict(self.columns),
-            unique=list(self.key),
-            strict=True,
-            ordered=True,
-            checks=checks,
-            name=self.name,
-        )
-
-    def frame(self, rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
-        """Make a frame with the table's columns and types from plain rows."""
-        frame = pd.DataFrame(list(rows), columns=list(self.columns))
-        for name, column in self.columns.items():
-            if str(column.dtype).startswith("datetime"):  # astype cannot add a time zone
-                frame[name] = pd.to_datetime(frame[name], utc=True)
-        kinds = {
-            name: str(column.dtype).replace("string[pyarrow]", "str")
-            for name, column in self.columns.items()
-        }
-        return frame.astype(kinds)
-
-
 TABLES: Registry[Table] = Registry("table")
-
-
-def _text(expected: str, *checks: pa.Check, nullable: bool = False) -> pa.Column:
-    return pa.Column(str, list(checks), nullable=nullable, description=expected)
-
-
-def _one_of(values: tuple[str, ...]) -> pa.Column:
-    expected = "one of " + ", ".join(values)
-    return _text(expected, pa.Check.isin(values, error=expected))
-
-
-def _name(expected: str) -> pa.Column:
-    """An identifier that can be a part of a ``sample_id``."""
-    return _text(expected, pa.Check.str_matches(r"^[^/\s]+$", error=expected))
-
-
-def _number(
-    expected: str, low: float | None = None, high: float | None = None, nullable: bool = False
-) -> pa.Column:
-    return pa.Column(float, _between(expected, low, high), nullable=nullable, description=expected)
-
-
-def _whole(
-    expected: str, low: int | None = None, high: int | None = None, nullable: bool = False
-) -> pa.Column:
-    kind: Any = "Int64" if nullable else "int64"
-    return pa.Column(kind, _between(expected, low, high), nullable=nullable, description=expected)
-
-
-def _between(expected: str, low: float | None, high: float | None) -> list[pa.Check]:
-    checks = []
-    if low is not None:
-        checks.append(pa.Check.ge(low, error=expected))
-    if high is not None:
-        checks.append(pa.Check.le(high, error=expected))
-    return checks
-
-
-def _flag(expected: str) -> pa.Column:
-    return pa.Column(bool, description=expected)
-
-
-def _time() -> pa.Column:
-    expected = "a time with its zone, or empty"
-    return pa.Column("datetime64[us, UTC]", nullable=True, description=expected)
 
 
 def _box(nullable: bool = False) -> dict[str, pa.Column]:
     expected = "a fraction of the image from 0 to 1"
-    return {name: _number(expected, 0, 1, nullable) for name in BOX}
+    return {name: a_number(expected, 0, 1, nullable) for name in BOX}
 
 
 def _in_vocabulary(column: str, names: Callable[[str], tuple[str, ...]], what: str) -> Rule:
@@ -155,8 +62,8 @@ def _box_iff_present(frame: pd.DataFrame) -> pd.Series[bool]:
     return frame["present"] == frame[list(BOX)].notna().all(axis=1)
 
 
-_DATASET = _one_of(tuple(VOCABULARIES))
-_SAMPLE = _text(
+_DATASET = one_of(tuple(VOCABULARIES))
+_SAMPLE = a_text(
     "dataset/image/method/backbone",
     pa.Check.str_matches(r"^[^/\s]+(/[^/\s]+){3}$", error="dataset/image/method/backbone"),
 )
@@ -181,13 +88,13 @@ IMAGES = _add(
         ("dataset", "image_id"),
         {
             "dataset": _DATASET,
-            "image_id": _name("a name without slash or space"),
-            "source": _text("the file below the dataset's root, or 'drawn'"),
-            "split": _one_of(("train", "validation", "test")),
-            "label": _text("a class of the dataset"),
-            "width": _whole("pixels of the original", 1),
-            "height": _whole("pixels of the original", 1),
-            "row": _whole("row in the arrays, from 0", 0),
+            "image_id": a_name("a name without slash or space"),
+            "source": a_text("the file below the dataset's root, or 'drawn'"),
+            "split": one_of(("train", "validation", "test")),
+            "label": a_text("a class of the dataset"),
+            "width": a_whole("pixels of the original", 1),
+            "height": a_whole("pixels of the original", 1),
+            "row": a_whole("row in the arrays, from 0", 0),
         },
         rules=(_CLASS,),
     )
@@ -200,9 +107,9 @@ REGIONS = _add(
         ("dataset", "image_id", "concept", "instance"),
         {
             "dataset": _DATASET,
-            "image_id": _name("an image of the images table"),
-            "concept": _text("a concept of the dataset"),
-            "instance": _whole("number of the instance, from 0", 0),
+            "image_id": a_name("an image of the images table"),
+            "concept": a_text("a concept of the dataset"),
+            "instance": a_whole("number of the instance, from 0", 0),
             **_box(),
         },
         (_IMAGE,),
@@ -217,13 +124,13 @@ CONCEPTS = _add(
         ("dataset", "image_id", "concept"),
         {
             "dataset": _DATASET,
-            "image_id": _name("an image of the images table"),
-            "concept": _text("a concept of the dataset"),
-            "present": _flag("whether the concept is seen"),
+            "image_id": a_name("an image of the images table"),
+            "concept": a_text("a concept of the dataset"),
+            "present": a_flag("whether the concept is seen"),
             **_box(nullable=True),
-            "instances": _whole("how many are seen", 0),
-            "share": _number("share of the image's pixels", 0, 1),
-            "value": _whole("value in the part-index array", 1, 255),
+            "instances": a_whole("how many are seen", 0),
+            "share": a_number("share of the image's pixels", 0, 1),
+            "value": a_whole("value in the part-index array", 1, 255),
         },
         (_IMAGE,),
         (
@@ -241,11 +148,11 @@ PREDICTIONS = _add(
         ("dataset", "image_id", "model"),
         {
             "dataset": _DATASET,
-            "image_id": _name("an image of the images table"),
-            "model": _name("a classifier"),
-            "predicted": _text("a class of the dataset"),
-            "probability": _number("probability of the predicted class", 0, 1),
-            "correct": _flag("whether it equals the label"),
+            "image_id": a_name("an image of the images table"),
+            "model": a_name("a classifier"),
+            "predicted": a_text("a class of the dataset"),
+            "probability": a_number("probability of the predicted class", 0, 1),
+            "correct": a_flag("whether it equals the label"),
         },
         (_IMAGE,),
         (_PREDICTED,),
@@ -260,14 +167,14 @@ EXPLANATIONS = _add(
         {
             "sample_id": _SAMPLE,
             "dataset": _DATASET,
-            "image_id": _name("an image of the images table"),
-            "method": _name("an explanation method"),
-            "backbone": _name("a classifier"),
-            "kind": _one_of(KINDS),
-            "predicted": _text("a class of the dataset"),
-            "status": _one_of(STATUSES),
-            "scale": _number("largest absolute value of the raw attribution", 0),
-            "row": _whole("row in the technique's file", 0),
+            "image_id": a_name("an image of the images table"),
+            "method": a_name("an explanation method"),
+            "backbone": a_name("a classifier"),
+            "kind": one_of(KINDS),
+            "predicted": a_text("a class of the dataset"),
+            "status": one_of(STATUSES),
+            "scale": a_number("largest absolute value of the raw attribution", 0),
+            "row": a_whole("row in the technique's file", 0),
         },
         (_IMAGE,),
         (_PREDICTED,),
@@ -280,9 +187,9 @@ ATTRIBUTIONS = _add(
         "one technique's concept attributions: a file per technique",
         ("row", "concept"),
         {
-            "row": _whole("row named by the explanations and perturbed tables", 0),
-            "concept": _text("a concept of the dataset"),
-            "value": _number("signed; divided by the scale of its row", -1, 1, nullable=True),
+            "row": a_whole("row named by the explanations and perturbed tables", 0),
+            "concept": a_text("a concept of the dataset"),
+            "value": a_number("signed; divided by the scale of its row", -1, 1, nullable=True),
         },
     )
 )
@@ -294,14 +201,14 @@ PERTURBED = _add(
         ("sample_id", "strength"),
         {
             "sample_id": _SAMPLE,
-            "strength": _one_of(("light", "strong")),
-            "perturbation": _name("a perturbation"),
-            "magnitude": _number("0 to 1", 0, 1),
-            "predicted": _text("the class predicted for the perturbed image"),
-            "changed": _flag("whether it differs from the class predicted for the original"),
-            "status": _one_of(STATUSES),
-            "scale": _number("largest absolute value of the raw attribution", 0),
-            "row": _whole("row in the technique's file", 0),
+            "strength": one_of(("light", "strong")),
+            "perturbation": a_name("a perturbation"),
+            "magnitude": a_number("0 to 1", 0, 1),
+            "predicted": a_text("the class predicted for the perturbed image"),
+            "changed": a_flag("whether it differs from the class predicted for the original"),
+            "status": one_of(STATUSES),
+            "scale": a_number("largest absolute value of the raw attribution", 0),
+            "row": a_whole("row in the technique's file", 0),
         },
         (_SAMPLES,),
     )
@@ -314,12 +221,12 @@ SHOWN = _add(
         ("sample_id",),
         {
             "sample_id": _SAMPLE,
-            "kind": _one_of(KINDS),
-            "label": _text("the true class, in the words of the study"),
-            "predicted": _text("the predicted class, in the words of the study"),
-            "image": _text("the image's file below the study's root"),
-            "activations": _text("the attribution's file below the study's root"),
-            "root": _text("the study's folder"),
+            "kind": one_of(KINDS),
+            "label": a_text("the true class, in the words of the study"),
+            "predicted": a_text("the predicted class, in the words of the study"),
+            "image": a_text("the image's file below the study's root"),
+            "activations": a_text("the attribution's file below the study's root"),
+            "root": a_text("the study's folder"),
         },
     )
 )
@@ -330,11 +237,11 @@ ANNOTATORS = _add(
         "who rated; each demographic may be missing",
         ("annotator_id",),
         {
-            "annotator_id": _name("a name without slash or space"),
-            "age": _whole("years, or empty", 0, 130, nullable=True),
-            "sex": _text("as stated by the annotator, or empty", nullable=True),
-            "country": _text("as stated by the annotator, or empty", nullable=True),
-            "simulated": _flag(_SIMULATED),
+            "annotator_id": a_name("a name without slash or space"),
+            "age": a_whole("years, or empty", 0, 130, nullable=True),
+            "sex": a_text("as stated by the annotator, or empty", nullable=True),
+            "country": a_text("as stated by the annotator, or empty", nullable=True),
+            "simulated": a_flag(_SIMULATED),
         },
     )
 )
@@ -346,11 +253,11 @@ VOTES = _add(
         ("sample_id", "annotator_id", "question"),
         {
             "sample_id": _SAMPLE,
-            "annotator_id": _name("an annotator"),
-            "question": _one_of(QUESTIONS),
-            "rating": _whole("stars from 1 to 5", 1, 5),
-            "submitted_at": _time(),
-            "simulated": _flag(_SIMULATED),
+            "annotator_id": a_name("an annotator"),
+            "question": one_of(QUESTIONS),
+            "rating": a_whole("stars from 1 to 5", 1, 5),
+            "submitted_at": a_time(),
+            "simulated": a_flag(_SIMULATED),
         },
         (_SAMPLES, _ANNOTATOR),
     )
@@ -363,9 +270,9 @@ DESCRIPTIONS = _add(
         ("sample_id", "annotator_id"),
         {
             "sample_id": _SAMPLE,
-            "annotator_id": _name("an annotator"),
-            "text": _text("the annotator's words"),
-            "simulated": _flag(_SIMULATED),
+            "annotator_id": a_name("an annotator"),
+            "text": a_text("the annotator's words"),
+            "simulated": a_flag(_SIMULATED),
         },
         (_SAMPLES, _ANNOTATOR),
     )
@@ -378,10 +285,10 @@ BOXES = _add(
         ("sample_id", "annotator_id", "box"),
         {
             "sample_id": _SAMPLE,
-            "annotator_id": _name("an annotator"),
-            "box": _whole("number of the box, from 0", 0),
+            "annotator_id": a_name("an annotator"),
+            "box": a_whole("number of the box, from 0", 0),
             **_box(),
-            "simulated": _flag(_SIMULATED),
+            "simulated": a_flag(_SIMULATED),
         },
         (_SAMPLES, _ANNOTATOR),
         (_AREA,),
@@ -394,11 +301,11 @@ RANKED = _add(
         "Q7-Q9: positions an annotator gave to axioms and questions",
         ("annotator_id", "question", "item"),
         {
-            "annotator_id": _name("an annotator"),
-            "question": _one_of(RANKINGS),
-            "item": _text("what was ranked"),
-            "position": _whole("from 1, in the order that the question asks for", 1),
-            "simulated": _flag(_SIMULATED),
+            "annotator_id": a_name("an annotator"),
+            "question": one_of(RANKINGS),
+            "item": a_text("what was ranked"),
+            "position": a_whole("from 1, in the order that the question asks for", 1),
+            "simulated": a_flag(_SIMULATED),
         },
         (_ANNOTATOR,),
     )
@@ -411,14 +318,14 @@ LABELS = _add(
         ("sample_id", "question"),
         {
             "sample_id": _SAMPLE,
-            "question": _one_of(QUESTIONS),
-            "mode": _whole("stars from 1 to 5", 1, 5),
-            "mean": _number("1 to 5", 1, 5),
-            "median": _number("1 to 5", 1, 5),
-            "n_votes": _whole("at least one", 1),
-            **{f"votes_{star}": _whole("how many gave this star", 0) for star in STARS},
-            "entropy": _number("of the votes, in bits: 0 when all agree", 0),
-            "simulated": _flag("true if any of the votes is simulated"),
+            "question": one_of(QUESTIONS),
+            "mode": a_whole("stars from 1 to 5", 1, 5),
+            "mean": a_number("1 to 5", 1, 5),
+            "median": a_number("1 to 5", 1, 5),
+            "n_votes": a_whole("at least one", 1),
+            **{f"votes_{star}": a_whole("how many gave this star", 0) for star in STARS},
+            "entropy": a_number("of the votes, in bits: 0 when all agree", 0),
+            "simulated": a_flag("true if any of the votes is simulated"),
         },
         (_SAMPLES,),
     )
@@ -431,12 +338,12 @@ METRIC_VALUES = _add(
         ("sample_id", "metric", "variant"),
         {
             "sample_id": _SAMPLE,
-            "metric": _name("a metric"),
-            "variant": _text("the metric's variant, or empty text"),
-            "value": _number("any number; empty unless the status is ok", nullable=True),
-            "direction": _one_of(("higher", "lower")),
-            "status": _text("ok, or why there is no value"),
-            "seconds": _number("at least 0", 0),
+            "metric": a_name("a metric"),
+            "variant": a_text("the metric's variant, or empty text"),
+            "value": a_number("any number; empty unless the status is ok", nullable=True),
+            "direction": one_of(("higher", "lower")),
+            "status": a_text("ok, or why there is no value"),
+            "seconds": a_number("at least 0", 0),
         },
         (_SAMPLES,),
     )
@@ -448,17 +355,17 @@ SCORE_RESULTS = _add(
         "how well a scorer predicts labels it has not seen: one row per setup, seed and measure",
         ("study", "level", "question", "seed", "measure"),
         {
-            "study": _text("main, or what is varied"),
-            "level": _text("the row of the study"),
-            "scorer": _name("a scorer"),
-            "encoder": _name("an encoder"),
-            "split": _name("a way of splitting"),
-            "question": _one_of(QUESTIONS),
-            "seed": _whole("of split and training", 0),
-            "measure": _name("a measure"),
-            "estimate": _number("any number; empty with a reason", nullable=True),
-            "n": _whole("samples of the test part", 0),
-            "reason": _text("empty text, or why there is no estimate"),
+            "study": a_text("main, or what is varied"),
+            "level": a_text("the row of the study"),
+            "scorer": a_name("a scorer"),
+            "encoder": a_name("an encoder"),
+            "split": a_name("a way of splitting"),
+            "question": one_of(QUESTIONS),
+            "seed": a_whole("of split and training", 0),
+            "measure": a_name("a measure"),
+            "estimate": a_number("any number; empty with a reason", nullable=True),
+            "n": a_whole("samples of the test part", 0),
+            "reason": a_text("empty text, or why there is no estimate"),
         },
     )
 )

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
+from pasta.contracts import Table
 from pasta.errors import InputError
-from pasta.tables import Table
 
 MAX_SHOWN = 10
 _HEADER_LINES = {".csv": 2}  # row 0 of a CSV file stands in line 2

@@ -19,8 +19,8 @@ from pasta.annotations.coding import encode, fulfils, joint_key
 from pasta.annotations.formats.tidy_writing import write_csv
 from pasta.annotations.records import PARTS, Annotations
 from pasta.annotations.relations import TOGETHER
+from pasta.contracts import Table
 from pasta.errors import InputError, PastaError
-from pasta.tables import Table
 from pasta.validation import check
 
 ABOUT = "batch.json"

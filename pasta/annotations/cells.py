@@ -16,8 +16,9 @@ import pandera.pandas as pa
 
 from pasta.annotations.coding import Coded, Codes, Mask, encode, sorted_levels
 from pasta.annotations.records import Finding
+from pasta.contracts import Table
 from pasta.registry import did_you_mean
-from pasta.tables import BOX, Table
+from pasta.tables import BOX
 from pasta.validation import TableError, coerce
 
 OPTIONAL = frozenset({"submitted_at", "age", "sex", "country", "simulated"})

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.tables import Table
+from pasta.contracts import Table
 from pasta.validation import find_problems
 
 Codes = NDArray[np.int64]

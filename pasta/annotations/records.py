@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from pasta import tables
-from pasta.tables import Table
+from pasta.contracts import Table
 
 PARTS: Mapping[str, Table] = {
     table.name: table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from pasta.tables import Table
+    from pasta.contracts import Table
 
 app = typer.Typer(help="List the tables that flow between stages, or look into one.")
 

@@ -16,8 +16,9 @@ from pasta import store
 from pasta.annotations.batches import ledger, list_batches, merged, read_batch, write_batch
 from pasta.annotations.coding import fulfils
 from pasta.annotations.records import PARTS, Annotations
+from pasta.contracts import Table
 from pasta.errors import InputError, PastaError
-from pasta.tables import ANNOTATORS, BOXES, DESCRIPTIONS, VOTES, Table
+from pasta.tables import ANNOTATORS, BOXES, DESCRIPTIONS, VOTES
 from pasta.validation import TableError, check
 from tests.annotations.submitted import (
     PEOPLE,

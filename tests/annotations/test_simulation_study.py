@@ -16,6 +16,7 @@ from pasta import store, tables
 from pasta.annotations.records import PARTS
 from pasta.annotations.simulation.properties import measure
 from pasta.annotations.simulation.study import simulate
+from pasta.contracts import Table
 from pasta.datasets.vocabulary import vocabulary
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
@@ -34,7 +35,7 @@ def image_row(image: str, **columns: Any) -> dict[str, Any]:
     return {"dataset": "catsdogscars", "image_id": image, **columns}
 
 
-def dataset_tables() -> dict[str, tuple[tables.Table, list[dict[str, Any]]]]:
+def dataset_tables() -> dict[str, tuple[Table, list[dict[str, Any]]]]:
     box = {"x0": 0.0, "y0": 0.0, "x1": 0.5, "y1": 0.5}
     nowhere = dict.fromkeys(box, np.nan)
     images = [

@@ -22,8 +22,8 @@ from pasta.annotations.formats.decoding import FILE_LIMIT, LINE_LIMIT, as_utf8, 
 from pasta.annotations.formats.rows import Rows, find_rows
 from pasta.annotations.formats.study_file import claimed_protocol
 from pasta.annotations.records import PARTS, Finding, Submission
+from pasta.contracts import Table
 from pasta.errors import InputError
-from pasta.tables import Table
 
 DELIMITERS = (",", ";", "\t")
 _OPTIONAL = frozenset({"submitted_at", "simulated", "age", "sex", "country"})
