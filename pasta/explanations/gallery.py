@@ -10,7 +10,8 @@ from PIL import Image
 
 from pasta import store
 from pasta.datasets.stored import StoredDataset
-from pasta.explanations.sheets import concept_gallery, gallery
+from pasta.explanations.rendering import ConceptValues
+from pasta.explanations.sheets import Entry, gallery, sheet
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique, techniques
 from pasta.models.base import MODELS
@@ -38,19 +39,17 @@ def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image
 
 
 def concept_picture(parts: Sequence[Part]) -> Image.Image:
-    """One image of each dataset, explained by all concept techniques."""
+    """The first image of the first dataset, explained by all concept techniques."""
     ours = [one for one in techniques() if one.kind == "concept"]
-    columns = {
-        _title(one): [
-            (names, values[0]) for names, values in (stored.concepts(one) for _, stored in parts)
-        ]
-        for one in ours
-    }
-    pixels = [_pixels(dataset, stored, ours[0], [0]) for dataset, stored in parts]
-    titles = [_label(dataset, stored, ours[0]) for dataset, stored in parts]
-    return concept_gallery(
-        np.concatenate(pixels), columns, titles, "Explanations of concept models", top=5
-    )
+    dataset, stored = parts[0]
+    found = {one: stored.concepts(one) for one in ours}
+    entries = [
+        Entry("", _title(one), ConceptValues(list(names), values[0]))
+        for one, (names, values) in found.items()
+    ]
+    label = _label(dataset, stored, ours[0]).replace("_", " ")
+    title = f"Explanations of concept models: {label}"
+    return sheet(_pixels(dataset, stored, ours[0], [0])[0], entries, title)
 
 
 def save(picture: Image.Image, path: Path) -> None:

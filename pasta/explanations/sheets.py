@@ -15,6 +15,7 @@ from pasta.explanations.rendering import Align, Explanation, Kind, Numbers, Pixe
 MARGIN, GAP, WIDE_GAP = 14, 6, 18
 LEGEND, TALLEST = 300, 10_000
 LETTERS, TITLE_LETTERS = 13, 18
+GALLERY_LETTERS = 24  # galleries are wide: on a page these are as small as letters may be
 KINDS: Mapping[Kind, str] = {
     "positive": "positive maps",
     "signed": "signed maps",
@@ -50,26 +51,7 @@ def gallery(
         for row, image in enumerate(images)
     ]
     kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in columns.values()]
-    return _table(images, drawn, list(columns), row_titles, title, (cell, cell), kinds)
-
-
-def concept_gallery(
-    images: Pixels,
-    columns: Mapping[str, Sequence[tuple[Sequence[str], Numbers]]],
-    row_titles: Sequence[str],
-    title: str,
-    cell: int = 144,
-    top: int = 6,
-) -> Image.Image:
-    """Images in rows, methods in columns: for each method and image its concepts and values."""
-    for name, found in columns.items():
-        _require_rows(f"column {name!r}", found, images)
-    size = (2 * cell, cell)
-    drawn = [
-        [rendering.concept_bars(*found[row], top=top, size=size) for found in columns.values()]
-        for row in range(len(images))
-    ]
-    return _table(images, drawn, list(columns), row_titles, title, size, ["concepts"])
+    return _table(images, drawn, list(columns), row_titles, title, cell, kinds)
 
 
 def sheet(
@@ -85,7 +67,8 @@ def sheet(
     opening = _beside([_plain(image, cell), legends], WIDE_GAP)
     strips = [_words(title, wide, TITLE_LETTERS, bold=True), opening]
     for group, members in groupby(entries, key=lambda entry: entry.group):
-        strips.append(_heading(group, wide))
+        if group:
+            strips.append(_heading(group, wide))
         cells = [_cell(image, entry, cell, letters) for entry in members]
         strips += [_beside(row, GAP, top=True) for row in _rows(cells, wide)]
     return ImageOps.expand(_stack(strips, 2 * GAP), MARGIN, rendering.PAPER)
@@ -97,24 +80,37 @@ def _table(
     headers: Sequence[str],
     row_titles: Sequence[str],
     title: str,
-    size: tuple[int, int],
+    cell: int,
     kinds: Sequence[Kind],
 ) -> Image.Image:
-    """Row titles, the images and what was drawn for them, under headers and above legends."""
+    """Row titles, the images and what was drawn for them, under headers and above legends.
+
+    Headers are turned: large letters are wider than a cell.
+    """
     _require_rows("list of row titles", row_titles, images)
-    widths, high = [round(0.75 * size[1]), size[1], *[size[0]] * len(headers)], size[1]
-    gap = GAP if size[0] == size[1] else WIDE_GAP  # bars have no edges that keep them apart
-    labels = list(zip(["", "Image", *headers], widths, strict=True))
-    letters = _letters([*labels, *((label, widths[0]) for label in row_titles)])
-    rows = [_beside([_words(*label, letters, "center") for label in labels], gap)]
-    for image, label, row in zip(images, row_titles, drawn, strict=True):
-        name = _words(label, widths[0], letters, "right", high)
-        cells = [name, _plain(image, high), *map(Image.fromarray, row)]
-        rows.append(_beside(cells, gap, top=True))
-    wide = rows[0].width
-    strips = [_words(title, wide, TITLE_LETTERS, bold=True), _stack(rows, GAP)]
-    strips += _legends(kinds, wide)
-    return ImageOps.expand(_stack(strips, 2 * GAP), MARGIN, rendering.PAPER)
+    wide = 2 * cell
+    names = [label.replace("_", " ") for label in row_titles]
+    letters = _letters([(name, wide) for name in names], GALLERY_LETTERS)
+    corner = Image.new("RGB", (wide, 1), rendering.PAPER)
+    rows = [_beside([corner, *(_turned(one, cell) for one in ("image", *headers))], GAP)]
+    for image, label, row in zip(images, names, drawn, strict=True):
+        name = _words(label, wide, letters, "right", cell)
+        cells = [name, _plain(image, cell), *map(Image.fromarray, row)]
+        rows.append(_beside(cells, GAP, top=True))
+    strips = [_words(title, rows[0].width, GALLERY_LETTERS + 6, bold=True), _stack(rows, GAP)]
+    return ImageOps.expand(
+        _stack([*strips, *_legends(kinds, rows[0].width, 2)], 2 * GAP), MARGIN, rendering.PAPER
+    )
+
+
+def _turned(text: str, width: int) -> Image.Image:
+    """A text that goes upwards, in the middle of a strip of this width."""
+    lines, face = rendering.fit(text, (0, 0, TALLEST, TALLEST), GALLERY_LETTERS, False)
+    long, high = rendering.extent(lines, face)
+    written = _words(text, long + 1, GALLERY_LETTERS).rotate(90, expand=True)
+    canvas = Image.new("RGB", (width, written.height), rendering.PAPER)
+    canvas.paste(written, ((width - min(high, width)) // 2, 0))
+    return canvas
 
 
 def _require_rows(name: str, found: Sequence[object] | Numbers, images: Pixels) -> None:
@@ -122,9 +118,9 @@ def _require_rows(name: str, found: Sequence[object] | Numbers, images: Pixels) 
         raise PastaError(f"the {name} has {len(found)} entries for {len(images)} images")
 
 
-def _letters(labels: Sequence[tuple[str, int]]) -> int:
+def _letters(labels: Sequence[tuple[str, int]], largest: int = LETTERS) -> int:
     """The largest letters with which no word of a label has to be broken."""
-    for letters in range(LETTERS, rendering.SMALLEST, -1):
+    for letters in range(largest, rendering.SMALLEST, -1):
         face = rendering.font(letters)
         words = [(word, width) for label, width in labels for word in label.split()]
         if all("\n" not in rendering.wrap(word, width, face) for word, width in words):
@@ -170,13 +166,13 @@ def _rows(cells: Sequence[Image.Image], wide: int) -> Iterator[list[Image.Image]
         yield row
 
 
-def _legends(kinds: Sequence[Kind], wide: int) -> list[Image.Image]:
+def _legends(kinds: Sequence[Kind], wide: int, scale: int = 1) -> list[Image.Image]:
     """What the colours mean, for each kind that occurs."""
     occurring = [kind for kind in KINDS if kind in kinds]
     strips = []
     for kind in occurring:
-        strip = Image.fromarray(rendering.legend(kind, LEGEND))
-        name = _words(KINDS[kind], strip.width, 12)
+        strip = ImageOps.scale(Image.fromarray(rendering.legend(kind, LEGEND)), scale)
+        name = _words(KINDS[kind], strip.width, 12 * scale)
         strips.append(_stack([name, strip], 0) if len(occurring) > 1 else strip)
     return [_beside(row, 2 * WIDE_GAP, top=True) for row in _rows(strips, wide)]
 

@@ -7,12 +7,12 @@ import io
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from pasta.errors import PastaError
 from pasta.explanations import rendering, sheets
-from pasta.explanations.rendering import ConceptValues, Explanation, HeatMap, Pixels
-from pasta.explanations.sheets import Entry, concept_gallery, gallery, sheet
+from pasta.explanations.rendering import ConceptValues, Explanation, HeatMap, Kind, Pixels
+from pasta.explanations.sheets import Entry, gallery, sheet
 
 Columns = dict[str, tuple[NDArray[np.float32], bool]]
 CELL = 60
@@ -127,16 +127,32 @@ def test_row_titles_stand_beside_the_middle_of_their_rows() -> None:
         assert abs(dark.mean() - 72) < 8, row
 
 
+def legend(kind: Kind) -> Pixels:
+    """As galleries have it: twice as large, like their letters."""
+    return pixels(ImageOps.scale(Image.fromarray(rendering.legend(kind, sheets.LEGEND)), 2))
+
+
 def test_legends_are_shown_for_the_kinds_that_occur() -> None:
     images, columns, names = example()
     both = gallery(images, columns, names, "", cell=CELL)
-    for kind in ("positive", "signed"):
-        place_of(rendering.legend(kind, sheets.LEGEND), both)
+    place_of(legend("positive"), both)
+    place_of(legend("signed"), both)
     only = {"LIME": columns["LIME"]}
     page = gallery(images, only, names, "", cell=CELL)
-    place_of(rendering.legend("signed", sheets.LEGEND), page)
+    place_of(legend("signed"), page)
     with pytest.raises(AssertionError):
-        place_of(rendering.legend("positive", sheets.LEGEND), page)
+        place_of(legend("positive"), page)
+
+
+def test_headers_go_upwards_and_no_letter_is_lost() -> None:
+    strip = sheets._turned("Deep Feature Factorization", CELL)
+    assert strip.width == CELL < strip.height
+    upright = pixels(strip.rotate(-90, expand=True))
+    face = rendering.font(sheets.GALLERY_LETTERS)
+    long, _ = rendering.extent("Deep Feature Factorization", face)
+    assert abs(upright.shape[1] - long) <= 2
+    dark = np.flatnonzero((upright < 120).any((0, 2)))
+    assert dark.min() < 6 and dark.max() > long - 6
 
 
 @pytest.mark.parametrize("cell", [31, 144])
@@ -164,23 +180,6 @@ def test_a_column_with_too_few_rows_is_an_error() -> None:
         gallery(images, columns, names, "")
     with pytest.raises(PastaError, match="row titles has 1 entries for 3 images"):
         gallery(images, {}, names[:1], "")
-    with pytest.raises(PastaError, match="column 'SHAP' has 1 entries"):
-        concept_gallery(images, {"SHAP": [(["a"], np.ones(1))]}, names, "")
-
-
-def test_concept_galleries_hold_all_charts() -> None:
-    rng = np.random.default_rng(0)
-    concepts = [f"concept {place}" for place in range(40)]
-    columns = {
-        name: [(concepts, rng.standard_normal(40)) for _ in range(2)] for name in ("LIME", "SHAP")
-    }
-    page = concept_gallery(photos(2), columns, ["cat", "dog"], "Concepts", cell=140, top=5)
-    places = [
-        [place_of(rendering.concept_bars(*found, top=5, size=(280, 140)), page) for found in column]
-        for column in columns.values()
-    ]
-    assert places[0][0][1] == places[1][0][1] < places[0][1][1] == places[1][1][1]
-    assert places[0][0][0] == places[0][1][0] < places[1][0][0] == places[1][1][0]
 
 
 def entries() -> list[Entry]:
