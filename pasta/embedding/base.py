@@ -32,7 +32,8 @@ class Encoder(Protocol):
         """Length of the vectors."""
 
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors (n x width) of pictures (n x 3 x height x width, floats from 0 to 1)."""
+        """Unit vectors (n x width) of pictures (n x 3 x height x width; bytes, or floats from 0 to
+        1)."""
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit vectors (n x width); a text that is too long is an error and is never cut."""
@@ -56,15 +57,23 @@ def about(encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def require_pictures(batch: Tensor) -> None:
-    """Raise unless the batch is what encoders take."""
-    if batch.ndim != 4 or batch.shape[1] != 3 or not batch.is_floating_point():
+def pictures(batch: Tensor) -> Tensor:
+    """A batch as encoders take it, as floats from 0 to 1; or an error that says what it is."""
+    import torch
+
+    in_bytes = batch.dtype == torch.uint8
+    if batch.ndim != 4 or batch.shape[1] != 3 or not (in_bytes or batch.is_floating_point()):
         raise PastaError(
             f"pictures of the shape {' x '.join(map(str, batch.shape))} and type {batch.dtype} "
-            "(expected n x 3 x height x width floats)"
+            "(expected n x 3 x height x width, bytes or floats)"
         )
+    # Convolutions on a CPU are half as fast again with the colours last in memory.
+    colours_last = batch.contiguous(memory_format=torch.channels_last)
+    if in_bytes:
+        return colours_last.float().div_(255)
     if batch.numel() and not (float(batch.min()) >= 0 and float(batch.max()) <= 1):
         raise PastaError("a picture has values outside 0 to 1, or values that are no numbers")
+    return colours_last
 
 
 def require_fit(encoder: Encoder, texts: Sequence[str]) -> None:

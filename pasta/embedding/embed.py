@@ -130,7 +130,7 @@ class Renderer:
         pictures = inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
 
         def encode(some: list[int]) -> Floats:
-            batch = torch.from_numpy(pictures[some]).float().div_(255)
+            batch = torch.from_numpy(pictures[some])
             return np.asarray(self.encoder.images(batch), dtype=np.float32)
 
         return Rendered(places, [_hash(picture.tobytes()) for picture in pictures], encode)
@@ -170,8 +170,8 @@ class Renderer:
         return {name: place for place, name in enumerate(self.stored.table["image_id"].unique())}
 
     @cached_property
-    def _images(self) -> Floats:
-        """Those images, as floats: prepared once and not for every technique."""
+    def _images(self) -> inputs.Bytes:
+        """Those images, with the colours first."""
         row = self.dataset.images.set_index("image_id")["row"]
         missing = [name for name in self._shown_images if name not in row.index]
         if missing:
@@ -179,8 +179,7 @@ class Renderer:
                 f"there is no image {missing[0]!r}", file=self.stored.folder / "images.parquet"
             )
         pixels = self.dataset.pixels[row.loc[list(self._shown_images)].to_numpy()]
-        floats = np.ascontiguousarray(pixels.transpose(0, 3, 1, 2), dtype=np.float32)
-        return floats / np.float32(255)
+        return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
 
     @cached_property
     def _soft(self) -> Floats:

@@ -19,9 +19,9 @@ from torch.nn.functional import normalize
 
 from pasta import store
 from pasta.embedding import vlm
-from pasta.embedding.base import ENCODERS, Encoder, require_fit, require_pictures, squared
+from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.errors import InputError, PastaError
-from pasta.explanations.masking import forward_only
+from pasta.explanations.folding import forward_only
 from pasta.models.clip.encoder import ABOUT, FOLDER, WEIGHTS, ClipEncoder
 from pasta.models.clip.opening import open_model
 
@@ -42,6 +42,9 @@ class OpenClip:
 
     def __init__(self, clip: ClipEncoder, name: str) -> None:
         self.clip, self.name, self.size = clip, name, clip.size
+        # Not when it is first used: that may be in several threads, and while one of them traces
+        # a network no other may run any.
+        self._tower = self._forward_only()
 
     @cached_property
     def md5(self) -> str:
@@ -56,14 +59,10 @@ class OpenClip:
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
         """Unit vectors of pictures."""
-        require_pictures(batch)
-        prepared = self.clip.prepare(squared(batch, self.size))
-        # Convolutions on a CPU are half as fast again with the colours last in memory.
-        colours_last = prepared.contiguous(memory_format=torch.channels_last)
-        return normalize(self._tower(colours_last), dim=-1)
+        prepared = self.clip.prepare(squared(pictures(batch), self.size))
+        return normalize(self._tower(prepared), dim=-1)
 
-    @cached_property
-    def _tower(self) -> Module:
+    def _forward_only(self) -> Module:
         """The image tower, made for forward passes alone."""
         chance = torch.Generator().manual_seed(0)
         sample = torch.rand(2, 3, self.size, self.size, generator=chance)

@@ -6,15 +6,16 @@ Table 18 "Blur" and describes it as a blur, yet Eq. 13 is a product, which darke
 both. Concept attributions become the sum of the concepts' vectors (Eq. 14) or a sentence
 (:mod:`pasta.embedding.sentences`).
 
-Pictures are floats from 0 to 1, n x 3 x height x width; maps are as shown to people, n x height x
-width, from 0 to 1 or, if ``signed``, from -1 to 1. In a product or a blur what speaks against the
-class counts like what does not matter, since light cannot be negative.
+Images are bytes or floats from 0 to 1, n x 3 x height x width; maps are as shown to people, n x
+height x width, from 0 to 1 or, if ``signed``, from -1 to 1. What is drawn has light from 0 to 255,
+and is rounded to bytes once, at the end. In a product or a blur what speaks against the class
+counts like what does not matter, since light cannot be negative.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,20 +36,22 @@ from pasta.registry import did_you_mean
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.floating[Any]]
+Bytes = NDArray[np.uint8]
+_AT_ONCE = 8  # pictures drawn together: more of them leave the processor's cache
 # The classes of all datasets, each once; a scorer's one-hot labels are in this order.
 CLASSES: tuple[str, ...] = tuple(
     dict.fromkeys(label for words in VOCABULARIES.values() for label in words.classes)
 )
 
 
-def overlay(images: Numbers, maps: Numbers, signed: bool) -> Floats:
+def overlay(images: Numbers | Bytes, maps: Numbers, signed: bool) -> Floats:
     """The heat map over the image, in the colours that people see (P1, Eq. 1).
 
     It is :func:`pasta.explanations.rendering.overlay` for many images of equal size. People see 256
     steps of each colour, so this does too; a flat map leaves the image as it is.
     """
     _require_alike(images, maps)
-    light = np.rint(255 * np.asarray(images, dtype=np.float32))
+    light = _light(images)
     heat = np.asarray(maps, dtype=np.float32)
     strength = np.clip(np.abs(heat) if signed else heat, 0, 1)
     weight = STRONGEST * strength if signed else DIM + (GLOW - DIM) * strength
@@ -60,56 +63,62 @@ def overlay(images: Numbers, maps: Numbers, signed: bool) -> Floats:
     for channel in range(3):  # long rows of equal colour: three times as fast as pixel by pixel
         np.take(table[:, channel], places, out=mixed[:, channel])
     mixed *= weight[:, None]
-    mixed += (1 - weight)[:, None] * light
-    mixed += 0.5
-    np.floor(mixed, out=mixed)
-    mixed /= 255
+    light *= (1 - weight)[:, None]
+    mixed += light
     return mixed
 
 
-def masked(images: Numbers, maps: Numbers) -> Floats:
+def masked(images: Numbers | Bytes, maps: Numbers) -> Floats:
     """The image times the map (P1, Eq. 13)."""
     _require_alike(images, maps)
-    return np.asarray(images, dtype=np.float32) * _clear(maps)
+    light = _light(images)
+    light *= _clear(maps)
+    return light
 
 
-def selectively_blurred(images: Numbers, soft: Numbers, maps: Numbers) -> Floats:
+def selectively_blurred(images: Numbers | Bytes, soft: Numbers, maps: Numbers) -> Floats:
     """The image where the map is 1, its blurred copy where it is 0, a mixture between."""
     _require_alike(images, maps)
     clear = _clear(maps)
-    return clear * np.asarray(images, np.float32) + (1 - clear) * np.asarray(soft, np.float32)
+    return clear * _light(images) + (1 - clear) * np.asarray(soft, np.float32)
 
 
-def blurred(images: Numbers, blur: float) -> Floats:
+def blurred(images: Numbers | Bytes, blur: float) -> Floats:
     """The images through a Gaussian of standard deviation ``blur`` x the shorter side."""
     from scipy.ndimage import gaussian_filter
 
     spread = blur * min(images.shape[2:])
-    soft = gaussian_filter(np.asarray(images, np.float32), (0, 0, spread, spread), mode="nearest")
+    soft = gaussian_filter(_light(images), (0, 0, spread, spread), mode="nearest")
     return np.asarray(soft, dtype=np.float32)
 
 
 def render(
-    images: Numbers,
+    images: Numbers | Bytes,
     maps: Numbers,
     signed: bool,
     settings: EmbeddingParams,
     soft: Numbers | None = None,
-) -> NDArray[np.uint8]:
+) -> Bytes:
     """What the encoder sees of saliency maps: pictures of 256 steps, as in a file.
 
     ``soft`` may have the blurred images, for those who need them more than once.
     """
-    match settings.image:
-        case "overlay":
-            pictures = overlay(images, maps, signed)
-        case "masked":
-            pictures = masked(images, maps)
-        case "blur":
-            soft = blurred(images, settings.blur) if soft is None else soft
-            pictures = selectively_blurred(images, soft, maps)
-    pictures *= 255
-    return np.rint(pictures, out=pictures).astype(np.uint8)
+    _require_alike(images, maps)
+    if settings.image == "blur" and soft is None:
+        soft = blurred(images, settings.blur)
+    pictures = np.empty(images.shape, dtype=np.uint8)
+    for start in range(0, len(images), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        match settings.image:
+            case "overlay":
+                light = overlay(images[some], maps[some], signed)
+            case "masked":
+                light = masked(images[some], maps[some])
+            case "blur":
+                light = selectively_blurred(images[some], cast(Numbers, soft)[some], maps[some])
+        light += 0.5  # and cut: halves go up, as in what people see
+        pictures[some] = light
+    return pictures
 
 
 def weighted_sum(values: Numbers, vectors: Numbers) -> Floats:
@@ -142,12 +151,20 @@ def with_label(
     return np.concatenate([np.asarray(features, dtype=np.float32), hot], axis=1)
 
 
+def _light(images: Numbers | Bytes) -> Floats:
+    """Steps from 0 to 255, in a new array."""
+    if images.dtype == np.uint8:
+        return images.astype(np.float32)
+    light = np.multiply(images, 255, dtype=np.float32)
+    return np.rint(light, out=light)
+
+
 def _clear(maps: Numbers) -> Floats:
     """How much of the image stays, with an axis for the colours."""
     return np.clip(np.asarray(maps, dtype=np.float32), 0, 1)[:, None]
 
 
-def _require_alike(images: Numbers, maps: Numbers) -> None:
+def _require_alike(images: Numbers | Bytes, maps: Numbers) -> None:
     sides = (len(images), *images.shape[2:])
     if images.ndim != 4 or images.shape[1] != 3 or sides != maps.shape:
         found = " x ".join(map(str, images.shape)), " x ".join(map(str, maps.shape))

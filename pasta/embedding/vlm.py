@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from pasta.embedding.base import ENCODERS, Encoder, require_fit, require_pictures, squared
+from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.errors import PastaError
 from pasta.models.normalise import Normalise
 
@@ -59,8 +59,7 @@ class HubEncoder(ABC):
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
         """Unit vectors of pictures."""
-        require_pictures(batch)
-        prepared: Tensor = self.normalise(squared(batch, self.size))
+        prepared: Tensor = self.normalise(squared(pictures(batch), self.size))
         kind = next(self.model.parameters()).dtype
         return normalize(self.see(prepared.to(kind)).float(), dim=1)
 

@@ -20,7 +20,6 @@ from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Floats, Many
 
 T = TypeVar("T")
-_WHITE = np.float32(255)
 _LEAST = 8  # pictures in a batch; fewer are not worth a thread
 Watch = Callable[[int], None]  # explanations encoded since the last call
 
@@ -69,11 +68,11 @@ class ExplanationEncoder:
         parts = [part for rows in by_size.values() for part in self._parts(rows)]
 
         def encode(part: list[int]) -> Floats:
-            shown = np.stack([images.items[row] for row in part])
+            # A stack keeps the order of its parts in memory; drawing wants the colours first.
+            shown = np.ascontiguousarray(np.stack([images.items[row] for row in part]))
             if maps is not None:
                 heat = np.stack([maps[row] for row in part])
-                drawn = inputs.render(shown, heat, signed, self._settings)
-                shown = drawn.astype(np.float32) / _WHITE
+                shown = inputs.render(shown, heat, signed, self._settings)
             return np.asarray(self.encoder.images(torch.from_numpy(shown)))
 
         found = np.empty((len(images.items), self.encoder.width), np.float32)

@@ -29,10 +29,12 @@ class Many(NamedTuple):
 
 
 def images_given(given: Any) -> Many:
-    """Images as floats from 0 to 1, each 3 x height x width."""
+    """Images as bytes or floats from 0 to 1, each 3 x height x width; all of them alike."""
     many = _separated(given, single=3, what="image")
     torch_like = _is_tensor(given) or (many.batch and _all_tensors(given))
     items = [_image(one, row, torch_like) for row, one in enumerate(many.items)]
+    if len({item.dtype for item in items}) > 1:
+        items = [item if item.dtype != np.uint8 else item / np.float32(255) for item in items]
     return Many(items, many.batch)
 
 
@@ -162,7 +164,7 @@ def _all_tensors(given: Any) -> bool:
     return isinstance(given, (list, tuple)) and all(map(_is_tensor, given))
 
 
-def _image(array: NDArray[Any], row: int, torch_like: bool) -> Floats:
+def _image(array: NDArray[Any], row: int, torch_like: bool) -> NDArray[Any]:
     if array.ndim != 3 or 3 not in (array.shape[0], array.shape[2]):
         raise PastaError(
             f"image {row} has the shape {_sides(array.shape)} "
@@ -171,7 +173,7 @@ def _image(array: NDArray[Any], row: int, torch_like: bool) -> Floats:
     last = array.shape[2] == 3 and not (torch_like and array.shape[0] == 3)
     first = array.transpose(2, 0, 1) if last else array
     if array.dtype == np.uint8:
-        return np.ascontiguousarray(first, dtype=np.float32) / np.float32(255)
+        return first
     values = np.ascontiguousarray(first, dtype=np.float32)
     if not np.isfinite(values).all():
         raise PastaError(f"image {row} has values that are NaN or infinite")

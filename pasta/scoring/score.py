@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -213,10 +214,12 @@ class PastaScore:
         if job.labels is not None and self.card.labels is not None:
             own = [job.labels[row] for row in some]
             features = inputs.with_label(vectors, own, self.card.labels.order)
-        answer = self.stored.fitted.predict(features)
         region = self.stored.familiar.get(job.kind)
         familiar = np.zeros(number, bool)
-        familiar[some] = False if region is None else region(vectors)
+        # Small products: a second thread would wait for more of them and slow down who comes next.
+        with _libraries().limit(limits=1):
+            answer = self.stored.fitted.predict(features)
+            familiar[some] = False if region is None else region(vectors)
 
         def placed(values: Floats | None) -> Floats | None:
             if values is None:
@@ -236,6 +239,14 @@ class PastaScore:
             familiar,
             tuple(job.status),
         )
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The linear algebra that is loaded; looking for it takes longer than a prediction."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _registered(name: str) -> str:

@@ -64,7 +64,7 @@ def test_a_saliency_row_is_the_vector_of_its_overlay(dataset: Path) -> None:
     embed(dataset, encoder)
     pixels = open_dataset(dataset).pixels[[row]].transpose(0, 3, 1, 2) / np.float32(255)
     shown = StoredExplanations(dataset).shown(technique, [row])
-    picture = np.rint(255 * overlay(pixels, shown, signed=True))[0] / 255
+    picture = np.floor(overlay(pixels, shown, signed=True) + 0.5)[0] / 255
     expected = picture.astype(np.float32).ravel().astype(np.float64) @ encoder.matrix.numpy()
     found = load_embeddings(dataset, settings()).vectors[NUMBER + row]
     np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-6)

@@ -117,7 +117,7 @@ def test_the_last_concept_of_a_long_list_is_heard(tiny: OpenClip) -> None:
     [
         torch.rand(2, 3, SIDE),
         torch.rand(2, SIDE, SIDE, 3),
-        torch.zeros(1, 3, SIDE, SIDE, dtype=torch.uint8),
+        torch.zeros(1, 3, SIDE, SIDE, dtype=torch.int64),
         torch.full((1, 3, SIDE, SIDE), 1.5),
         torch.full((1, 3, SIDE, SIDE), float("nan")),
     ],
@@ -125,6 +125,11 @@ def test_the_last_concept_of_a_long_list_is_heard(tiny: OpenClip) -> None:
 def test_what_is_no_picture_is_refused(tiny: OpenClip, wrong: torch.Tensor) -> None:
     with pytest.raises(PastaError, match="picture"):
         tiny.images(wrong)
+
+
+def test_bytes_and_floats_of_a_picture_are_the_same(tiny: OpenClip) -> None:
+    in_bytes = pictures().mul(255).round().byte()
+    assert torch.allclose(tiny.images(in_bytes), tiny.images(in_bytes.float() / 255), atol=1e-6)
 
 
 def test_no_texts_give_no_vectors(tiny: OpenClip) -> None:
@@ -180,7 +185,18 @@ def test_tokens_are_counted_before_padding_where_padding_is_not_zero(tiny: OpenC
         return {"input_ids": [[7] * len(text.split()) + [1] for text in texts]}
 
     strange = SimpleNamespace(tokenizer=tokens, clean_fn=str.strip, context_length=4)
-    clip: Any = SimpleNamespace(size=SIDE, tokenizer=strange)
+    tower = {"visual": torch.nn.Identity(), "prepare": torch.nn.Identity()}
+    clip: Any = SimpleNamespace(size=SIDE, tokenizer=strange, **tower)
     encoder = OpenClip(clip, "siglip")
     assert encoder.fits("one two three")
     assert not encoder.fits("one two three four")
+
+
+def test_the_first_pictures_may_come_from_several_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    model, tokenizer = open_model("pasta-tiny", None, SIDE, seed=3)
+    fresh = OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(fresh.images, [pictures()] * 8))
+    assert all(torch.allclose(one, found[0], atol=1e-6) for one in found)

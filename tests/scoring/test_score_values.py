@@ -61,7 +61,8 @@ def test_the_score_is_the_scorers_prediction_for_the_rendered_overlay(
 ) -> None:
     images, maps = pictures(3), heat(3)
     floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
-    vectors = score.encoder.images(torch.from_numpy(overlay(floats, maps, signed=False))).numpy()
+    drawn = torch.from_numpy(np.floor(overlay(floats, maps, signed=False) + 0.5) / 255)
+    vectors = score.encoder.images(drawn).numpy()
     expected = load_scorer(folder).fitted.predict(with_label(vectors, labels(3)))
     found = many(score, image=images, saliency=maps, label=labels(3))
     assert np.allclose(found.score, expected.stars[:, 1], atol=1e-4)
