@@ -1,0 +1,178 @@
+"""What a metric is, and what it is given.
+
+A metric is a function from a :class:`Batch` of maps (with whatever else it needs) and its settings
+to one value per map. Maps that a metric has nothing to say about (all zero, all the same, not
+finite) never reach it: they get a status instead of a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import torch
+from torch import Tensor
+
+from pasta.explanations.attribution import Status
+from pasta.metrics.forward import Scorer
+from pasta.models.base import torch_generator
+from pasta.params.base import Section
+from pasta.registry import Registry
+
+Category = Literal["faithfulness", "robustness", "complexity", "localisation"]
+Direction = Literal["higher", "lower"]
+Sign = Literal["signed", "absolute", "positive"]
+Need = Literal["maps", "model", "images", "targets", "explainer", "masks"]
+Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, h, w) and targets (n,) to maps
+
+EXPLANATION: tuple[Need, ...] = ("maps",)
+MODEL: tuple[Need, ...] = ("maps", "model", "images", "targets")
+EXPLAINER: tuple[Need, ...] = ("maps", "images", "targets", "explainer")
+MASKS: tuple[Need, ...] = ("maps", "masks")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The work for one image: forward passes of the model, and maps to be explained again."""
+
+    forward_passes: int = 0
+    explanations: int = 0
+
+    def times(self, images: int) -> Cost:
+        """The work for several images."""
+        return Cost(self.forward_passes * images, self.explanations * images)
+
+
+@dataclass
+class Batch:
+    """A few maps and what belongs to them; only what a metric needs is there."""
+
+    maps: Tensor  # (n, height, width)
+    seed: int = 0
+    rows: int = 1  # images in one forward pass
+    images: Tensor | None = None
+    targets: Tensor | None = None
+    masks: Tensor | None = None  # (n, height, width), 0 to 1
+    scorer: Scorer | None = None
+    explainer: Explainer | None = None
+    shared: dict[Hashable, Any] = field(default_factory=dict)
+    memory: dict[Hashable, Any] | None = None  # outlives the batch, for other maps of its images
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    @property
+    def pixels(self) -> int:
+        """Of one map."""
+        return self.maps[0].numel()
+
+    @cached_property
+    def digests(self) -> list[str]:
+        """What is random depends on the image itself (or the map, where there is no image), not on
+        its place in a batch or a list."""
+        items = self.maps if self.images is None else self.images
+        return [
+            hashlib.md5(one.contiguous().numpy().tobytes(), usedforsecurity=False).hexdigest()
+            for one in items
+        ]
+
+    def generator(self, number: int, *purpose: str | int) -> torch.Generator:
+        """Randomness of one sample for one purpose."""
+        return torch_generator(self.seed, "metric", *purpose, self.digests[number])
+
+    def once(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What several metrics need is computed by the first one that asks."""
+        if key not in self.shared:
+            self.shared[key] = compute()
+        result: T = self.shared[key]
+        return result
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What depends on images and targets but not on maps, where somebody remembers it.
+
+        The whole batch is a part of the key: the last digits of a model's answer depend on what
+        else is in the batch, and what is remembered must be what would be computed again.
+        """
+        if self.memory is None or self.images is None or self.targets is None:
+            return compute()
+        whole = (key, self.seed, self.rows, tuple(self.digests), tuple(self.targets.tolist()))
+        if whole not in self.memory:
+            self.memory[whole] = compute()
+        result: T = self.memory[whole]
+        return result
+
+
+@dataclass(frozen=True)
+class Result:
+    """Values (n,) of a batch; where there is none, the value is not finite and a status says why.
+
+    ``curves`` (n, points) is what the values were made of, for metrics that look at curves.
+    """
+
+    values: Tensor
+    statuses: list[str] | None = None
+    curves: Tensor | None = None
+
+
+Metric = Callable[[Batch, Any], Result]
+METRICS: Registry[Metric] = Registry("metric")
+_BAD: tuple[Status, ...] = ("nan", "zero", "constant")
+
+
+def metric(
+    key: str,
+    *,
+    title: str,
+    category: Category,
+    direction: Direction,
+    span: tuple[float, float],
+    sign: Sign,
+    needs: tuple[Need, ...],
+    doi: str,
+    settings: str | None = None,
+    variant: tuple[str, ...] = (),
+    refuses: tuple[Status, ...] = _BAD,
+    probabilities: bool = False,
+    cost: Callable[[Any], Cost] = lambda _: Cost(),
+) -> Callable[[Metric], Metric]:
+    """Register a metric with what there is to know about it.
+
+    ``direction`` says whether higher or lower is better, ``span`` between what values lie. ``sign``
+    says what becomes of negative values in a map: they are kept, made positive, or cut off.
+    ``refuses`` are the maps that get a status and no value. ``settings`` is the name of the
+    metric's section in the parameters, and ``variant`` names those that make another column of
+    a table. ``cost`` gives the work for one image from the settings.
+    """
+    return METRICS.register(
+        key,
+        title=title,
+        category=category,
+        direction=direction,
+        span=span,
+        sign=sign,
+        needs=needs,
+        doi=doi,
+        settings=settings,
+        variant=variant,
+        refuses=refuses,
+        probabilities=probabilities,
+        cost=cost,
+    )
+
+
+def variant_name(key: str, settings: Section | None) -> str:
+    """How a variant of a metric is called in tables; empty if there is only one."""
+    fields = METRICS.entry(key).metadata["variant"]
+    return " ".join(str(getattr(settings, name)) for name in fields)
+
+
+def require(value: T | None) -> T:
+    """What the metric's needs promise to be there."""
+    if value is None:
+        raise TypeError("a metric uses what is not among its needs")
+    return value

@@ -1,0 +1,98 @@
+"""Faithfulness correlation (Bhatt, Weller and Moura 2020, doi:10.24963/ijcai.2020/417)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pasta.explanations.masking import Masked
+from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
+from pasta.metrics.removal import Perturb, clean_scores, filling_of, replacing
+from pasta.params.metrics import CorrelationParams
+from pasta.seeds import generator
+
+
+@metric(
+    "faithfulness_correlation",
+    title="Faithfulness correlation",
+    category="faithfulness",
+    direction="higher",
+    span=(-1, 1),
+    sign="signed",
+    needs=MODEL,
+    doi="10.24963/ijcai.2020/417",
+    settings="faithfulness_correlation",
+    cost=lambda settings: Cost(1 + settings.subsets),
+)
+def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Result:
+    """Pearson's correlation between the relevance of random subsets of pixels and how much the
+    target's score falls without them."""
+
+    def ask() -> tuple[list[Tensor], Tensor]:
+        subsets = [_subsets(batch, number, settings) for number in range(len(batch))]
+        return subsets, score_falls(batch, settings, subsets)
+
+    return correlated(batch, *batch.remembered(settings, ask))
+
+
+def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Tensor]) -> Tensor:
+    """How much each image's score (rows) falls without each of its subsets (columns)."""
+    copies = [
+        without(replacing(image, filling_of(image, settings)), chosen, image.shape[1:])
+        for image, chosen in zip(require(batch.images), subsets, strict=True)
+    ]
+    scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)
+    return clean_scores(batch)[:, None] - torch.stack(scores)
+
+
+def correlated(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
+    """The metric for given subsets: for each image the numbers (subsets, size) of pixels."""
+    sums = torch.stack(
+        [
+            one.flatten().double()[chosen].sum(1)
+            for one, chosen in zip(batch.maps, subsets, strict=True)
+        ]
+    )
+    values, statuses = pearson(sums, falls)
+    return Result(values, statuses)
+
+
+def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
+    """Copies of an image without some of its pixels."""
+
+    def build(rows: slice) -> Tensor:
+        numbers = chosen[rows]
+        removed = torch.zeros(len(numbers), shape.numel(), dtype=torch.bool)
+        return perturb(removed.scatter_(1, numbers, True).view(-1, *shape))
+
+    return Masked(len(chosen), build)
+
+
+def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
+    """Row by row; undefined, and said so, where one of the two does not vary."""
+    one, other = sums - sums.mean(1, keepdim=True), falls - falls.mean(1, keepdim=True)
+    lengths = one.norm(dim=1), other.norm(dim=1)
+    values = (one * other).sum(1) / (lengths[0] * lengths[1])
+    # What differs by rounding only does not vary.
+    still = [
+        length <= 1e-7 * values_of.abs().amax(1) * values_of.shape[1] ** 0.5
+        for length, values_of in zip(lengths, (sums, falls), strict=True)
+    ]
+    statuses = [
+        "constant relevance" if map_still else "constant output" if output_still else "ok"
+        for map_still, output_still in zip(still[0].tolist(), still[1].tolist(), strict=True)
+    ]
+    undefined = still[0] | still[1]
+    return torch.where(undefined, torch.nan, values.clamp(-1, 1)), statuses
+
+
+def _subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
+    size = max(1, round(settings.share * batch.pixels))
+    random = generator(batch.seed, "metric", "subsets", batch.digests[number])
+    rows = [
+        random.choice(batch.pixels, size, replace=False, shuffle=False)
+        for _ in range(settings.subsets)
+    ]
+    return torch.stack([torch.from_numpy(row) for row in rows])

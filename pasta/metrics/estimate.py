@@ -1,0 +1,167 @@
+"""What metrics of many maps would cost, without computing them.
+
+The metrics themselves are asked about one map, with a model and an explainer that only count: so
+whatever several metrics share is counted once, as it is computed once. The time of a forward pass,
+of an explanation and of making the copies of one image is measured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pasta.errors import PastaError
+from pasta.explanations.attribution import statuses
+from pasta.metrics.catalog import METRICS
+from pasta.metrics.forward import evaluating
+from pasta.metrics.inputs import Inputs
+from pasta.metrics.measuring import Wanted, measure
+
+SAMPLES = 64  # of one call of `measure`, which looks at the model by one image
+_BATCH = 32  # images of a timed forward pass
+_ENOUGH = 0.5  # seconds of timing
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The work for all samples, and about how long it takes here."""
+
+    samples: int
+    without_value: int  # maps that are all zero, constant or not a number
+    forward_passes: int
+    explanations: int
+    seconds: float
+
+
+class _Counting:
+    """A model of two classes and an explainer that know nothing."""
+
+    def __init__(self) -> None:
+        self.images, self.explained = 0, 0
+
+    def model(self, images: Tensor) -> Tensor:
+        self.images += len(images)
+        return torch.full((len(images), 2), 0.5)
+
+    def explainer(self, images: Tensor, _targets: Tensor) -> Tensor:
+        self.explained += len(images)
+        return images.mean(1)
+
+
+def estimate(wanted: Sequence[Wanted], inputs: Inputs, batch_size: int | None = None) -> Estimate:
+    """Count the passes that ``measure`` would make in parts of :data:`SAMPLES`, and time a few."""
+    passes, explanations, seconds = 0, 0, 0.0
+    for group in _alike(wanted):
+        kept, first = _kept(inputs, group[0].name)
+        if first is None:
+            continue
+        counting = _Counting()
+        one = _only(inputs, first)
+        seconds += kept * _timed(group, one, counting)
+        passes += kept * counting.images
+        explanations += kept * counting.explained
+    passes += _beforehand(wanted, inputs)
+    if passes:
+        seconds += passes * _forward_seconds(inputs, batch_size)
+    if explanations:
+        seconds += explanations * _explainer_seconds(inputs)
+    return Estimate(len(inputs), _without_value(inputs), passes, explanations, seconds)
+
+
+def _alike(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
+    """Metrics that look at the same maps in the same way, which share what they have in common."""
+    groups: dict[tuple[Any, ...], list[Wanted]] = {}
+    for one in wanted:
+        about = METRICS.entry(one.name).metadata
+        groups.setdefault((about["sign"], about["refuses"], about["needs"]), []).append(one)
+    return list(groups.values())
+
+
+def _kept(inputs: Inputs, name: str) -> tuple[int, int | None]:
+    """How many maps a metric has something to say about, and the first of them."""
+    about = METRICS.entry(name).metadata
+    kept: list[int] = []
+    for part in inputs.chunks():
+        maps = inputs.maps_of(part)
+        if about["sign"] != "signed":
+            maps = maps.abs() if about["sign"] == "absolute" else maps.clamp_min(0)
+        found = statuses(maps.numpy())
+        kept += [part.start + n for n, one in enumerate(found) if one not in about["refuses"]]
+    return len(kept), kept[0] if kept else None
+
+
+def _without_value(inputs: Inputs) -> int:
+    parts = (statuses(inputs.maps_of(part).numpy()) for part in inputs.chunks())
+    return sum(status != "ok" for part in parts for status in part)
+
+
+def _only(inputs: Inputs, row: int) -> Inputs:
+    part = slice(row, row + 1)
+    return Inputs(
+        inputs.maps_of(part),
+        None if inputs.images is None else inputs.images_of(part),
+        [0],
+        None if inputs.masks is None else inputs.masks_of(part),
+        inputs.model,
+        inputs.explainer,
+    )
+
+
+def _timed(group: Sequence[Wanted], one: Inputs, counting: _Counting) -> float:
+    """Seconds that metrics of one map take beside the model and the explainer."""
+    model = counting.model if one.model is not None else None
+    explainer = counting.explainer if one.explainer is not None else None
+    fake = replace(one, model=model, explainer=explainer)
+    started = time.perf_counter()
+    measure(group, fake)
+    spent = time.perf_counter() - started
+    if _uses(group, "model"):
+        counting.images -= 1  # the look at the model, which is not for each map
+    return spent
+
+
+def _beforehand(wanted: Sequence[Wanted], inputs: Inputs) -> int:
+    """Looks at the model, and the search for predicted classes."""
+    search = inputs.targets is None and _uses(wanted, "targets")
+    looks = -(-len(inputs) // SAMPLES) if search or _uses(wanted, "model") else 0
+    return looks + (len(inputs) if search else 0)
+
+
+def _uses(wanted: Sequence[Wanted], need: str) -> bool:
+    return any(need in METRICS.entry(one.name).metadata["needs"] for one in wanted)
+
+
+def _forward_seconds(inputs: Inputs, batch_size: int | None) -> float:
+    images = inputs.images_of(slice(0, min(len(inputs), batch_size or _BATCH)))
+    with evaluating(inputs.model), torch.inference_mode():
+        return _seconds(lambda: inputs.model(images), "the model") / len(images)
+
+
+def _explainer_seconds(inputs: Inputs) -> float:
+    explainer: Any = inputs.explainer
+    images = inputs.images_of(slice(0, min(len(inputs), 2)))
+    targets = torch.zeros(len(images), dtype=torch.long)
+    if inputs.targets is not None:
+        targets = inputs.targets_of(slice(0, len(images)))
+    return _seconds(lambda: explainer(images, targets), "the explainer") / len(images)
+
+
+def _seconds(call: Callable[[], Any], what: str) -> float:
+    """Of one call, by a few; the first is for warming up, unless it is long enough."""
+    times: list[float] = []
+    started = time.perf_counter()
+    while len(times) < 2 or (time.perf_counter() - started < _ENOUGH and len(times) < 10):
+        before = time.perf_counter()
+        try:
+            call()
+        except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+            raise PastaError(f"{what} cannot take the images: {error}") from error
+        times.append(time.perf_counter() - before)
+        if times[0] > _ENOUGH:
+            return times[0]
+    return min(times[1:])

@@ -1,0 +1,137 @@
+"""The model as metrics see it: images in, one number per image out, many images at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from pasta.errors import PastaError
+from pasta.explanations.base import Given, View
+from pasta.explanations.folding import forward_only
+from pasta.explanations.masking import Masked, batch_rows, masked_scores
+from pasta.models.base import Classifier
+
+Model = Callable[[Tensor], Tensor]
+Answer = Literal["score", "correct"]  # the target's score, or 1 where the target has the largest
+_ROUNDING = 1e-3  # by which probabilities may miss 1 when they are added up
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A model that has been looked at: it gives one row of at least two finite numbers."""
+
+    network: Model
+    convert: Callable[[Tensor], Tensor]
+    device: torch.device
+    classes: int
+
+    def outputs(self, images: Tensor) -> Tensor:
+        """Probabilities, or whatever the model gives, (n, classes)."""
+        with torch.inference_mode():
+            return self.convert(self.network(images.to(self.device))).cpu()
+
+    def predicted(self, images: Tensor, rows: int) -> Tensor:
+        """The class with the largest output of each image."""
+        return torch.cat([self.outputs(part).argmax(1) for part in torch.split(images, rows)])
+
+    def copies(
+        self, copies: Sequence[Masked], targets: Tensor, rows: int, answer: Answer = "score"
+    ) -> list[Tensor]:
+        """An answer for all copies of each image, ``rows`` copies at a time."""
+
+        def ask(images: Tensor, owners: Tensor) -> Tensor:
+            outputs, wanted = self.outputs(images), targets[owners]
+            if answer == "correct":
+                # A comparison with something that is not a number must not look like an answer.
+                broken = torch.where(outputs.isfinite().all(1), 0.0, torch.nan)
+                return (outputs.argmax(1) == wanted).float() + broken
+            return outputs.gather(1, wanted[:, None])[:, 0].float()
+
+        return [scores.double() for scores in masked_scores(ask, copies, rows)]
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Evaluation mode, and back to whatever it was."""
+    was_training = isinstance(model, nn.Module) and model.training
+    if was_training:
+        model.eval()
+    try:
+        yield
+    finally:
+        if was_training:
+            model.train()
+
+
+def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: bool) -> Scorer:
+    """Look at a model by one image, before any work.
+
+    ``softmax`` None takes a model's outputs as they are, and where ``probabilities`` are needed
+    they must be such. Classifiers of this project say themselves how logits become probabilities.
+    """
+    if not callable(model):
+        raise PastaError(f"the model is a {type(model).__name__}, expected something to call")
+    device = _device(model)
+    first = images[:1].to(device)
+    network = forward_only(model, first) if isinstance(model, nn.Module) else model
+    convert, own = _conversion(model, softmax)
+    raw = _tried(network, first)
+    outputs = convert(raw)
+    if not bool(outputs.isfinite().all()):
+        raise PastaError("the model's outputs are not finite for the first image")
+    if probabilities and softmax is None and not own and not _are_probabilities(outputs):
+        low, high = float(outputs.min()), float(outputs.max())
+        raise PastaError(
+            f"the metric needs probabilities, but the model returns numbers from {low:.3g} to "
+            f"{high:.3g} that add up to {float(outputs.sum(1)[0]):.3g}. If they are logits, say "
+            "softmax=True; softmax=False takes them as they are"
+        )
+    return Scorer(network, convert, device, outputs.shape[1])
+
+
+def forward_rows(images: Tensor, batch_size: int | None) -> int:
+    """How many images one forward pass has: those asked for, or as many as fit the memory well."""
+    if batch_size is not None:
+        return batch_size
+    return batch_rows(Given(View(nn.Identity()), images[:1], torch.zeros(1, dtype=torch.long)))
+
+
+def _conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Tensor], bool]:
+    if softmax is None and isinstance(model, Classifier):
+        return model.to_probabilities, True
+    if softmax:
+        return lambda logits: logits.softmax(1), True
+    return lambda outputs: outputs, False
+
+
+def _tried(network: Model, image: Tensor) -> Tensor:
+    size = " x ".join(map(str, image.shape[1:]))
+    try:
+        with torch.inference_mode():
+            outputs = network(image)
+    except (RuntimeError, AssertionError, ValueError) as error:
+        raise PastaError(f"the model cannot take images of {size}: {error}") from error
+    if not isinstance(outputs, Tensor) or outputs.ndim != 2 or len(outputs) != 1:
+        found = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise PastaError(f"the model returns {found} for one image, expected (1, classes)")
+    if outputs.shape[1] < 2:
+        raise PastaError(
+            "the model has one class only: no class can be compared with another. A model with one "
+            "probability p should return (1 - p, p)"
+        )
+    return outputs
+
+
+def _are_probabilities(outputs: Tensor) -> bool:
+    inside = bool((outputs >= -_ROUNDING).all()) and bool((outputs <= 1 + _ROUNDING).all())
+    return inside and bool((outputs.sum(1) - 1).abs().max() <= _ROUNDING)
+
+
+def _device(model: Any) -> torch.device:
+    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    return torch.device("cpu") if first is None else first.device

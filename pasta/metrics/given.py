@@ -1,0 +1,216 @@
+"""What a user gives on the command line, read and checked before any work."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasta import store
+from pasta.errors import InputError, PastaError
+from pasta.metrics.catalog import METRICS
+from pasta.metrics.measuring import Wanted
+from pasta.metrics.settings import settings_of
+
+Array = NDArray[Any]
+_ROWS = 64  # that are looked at at a time
+
+
+def read_maps(file: Path) -> Array:
+    """Maps (n, height, width), memory-mapped."""
+    expected = "numbers of the shape n x height x width"
+    maps = _numbers(file, expected)
+    if maps.ndim == 4 and maps.shape[1] == 1:
+        maps = maps[:, 0]
+    if maps.ndim != 3 or 0 in maps.shape:
+        raise InputError(f"has the shape {_shape(maps)}", file=file, expected=expected)
+    return maps
+
+
+def read_images(file: Path, maps: Array) -> Array:
+    """Images (n, channels, height, width) as floats, memory-mapped where they are such.
+
+    Bytes n x height x width x channels, as image files hold them, become floats from 0 to 1.
+    """
+    expected = "floats n x channels x height x width, or bytes n x height x width x channels"
+    images = _numbers(file, expected)
+    if images.ndim == 4 and images.dtype == np.uint8 and images.shape[-1] in (1, 3):
+        images = np.moveaxis(images, -1, 1)
+    elif images.ndim != 4 or not np.issubdtype(images.dtype, np.floating):
+        found = f"holds {images.dtype} of the shape {_shape(images)}"
+        raise InputError(found, file=file, expected=expected)
+    _same(file, images.shape[:1] + images.shape[2:], maps)
+    _finite(file, images)
+    return images
+
+
+def as_floats(images: Array) -> NDArray[np.float32]:
+    """A few images as the model gets them."""
+    floats = np.asarray(images, dtype=np.float32)
+    return floats / np.float32(255) if images.dtype == np.uint8 else floats
+
+
+def read_masks(file: Path, maps: Array) -> Array:
+    """Masks (n, height, width), memory-mapped."""
+    masks = _numbers(file, "numbers from 0 to 1 of the shape n x height x width")
+    _same(file, masks.shape, maps)
+    for start in range(0, len(masks), _ROWS):
+        part = masks[start : start + _ROWS].reshape(len(masks[start : start + _ROWS]), -1)
+        wrong = np.flatnonzero(~((part >= 0) & (part <= 1)).all(1))
+        if len(wrong):
+            row = start + int(wrong[0])
+            raise InputError("the mask is wrong", file=file, row=row, expected="0 to 1")
+    return masks
+
+
+def read_targets(file: Path, number: int) -> NDArray[np.int64]:
+    """Class numbers: an array, or a CSV file with a column ``target`` or one column only."""
+    expected = f"{number} class numbers from 0 on, one for each map"
+    if file.suffix == ".csv":
+        found = _csv_targets(file)
+    else:
+        array = _numbers(file, expected)
+        if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+            words = f"holds {array.dtype} of the shape {_shape(array)}"
+            raise InputError(words, file=file, expected=expected)
+        found = np.asarray(array, dtype=np.int64)
+    if len(found) != number:
+        raise InputError(f"has {len(found)} targets", file=file, expected=expected)
+    if (found < 0).any():
+        row = int(np.flatnonzero(found < 0)[0])
+        raise InputError(f"the target is {found[row]}", file=file, row=row, expected=expected)
+    return found
+
+
+def _csv_targets(file: Path) -> NDArray[np.int64]:
+    import pandas as pd
+
+    try:
+        table = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise InputError(f"cannot be read: {error}", file=file, expected="CSV") from error
+    if "target" not in table and len(table.columns) != 1:
+        raise InputError(
+            f"has the columns {', '.join(table.columns)}", file=file, expected="a column 'target'"
+        )
+    name = "target" if "target" in table else table.columns[0]
+    for row, text in enumerate(table[name]):
+        if not text.strip().isdecimal():
+            raise InputError(
+                f"found {text!r}", file=file, row=row + 2, column=name, expected="a class number"
+            )
+    return np.asarray(table[name].astype("int64"), dtype=np.int64)
+
+
+def named_object(name: str, what: str) -> Any:
+    """What ``module:function`` names; modules are also looked for in the working directory."""
+    module_name, colon, attribute = name.partition(":")
+    if not (module_name and colon and attribute):
+        raise PastaError(f"the {what} is {name!r}, expected module:function, e.g. mine:{what}")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for step in attribute.split("."):
+            found = getattr(found, step)
+    except (ImportError, AttributeError) as error:
+        raise PastaError(f"the {what} {name!r} cannot be found: {error}") from error
+    except Exception as error:  # whatever somebody else's code raises
+        kind = type(error).__name__
+        raise PastaError(f"the {what} {name!r} cannot be imported: {kind}: {error}") from error
+    if not callable(found):
+        kind = type(found).__name__
+        raise PastaError(f"the {what} {name!r} is a {kind}, expected something to call")
+    return found
+
+
+def named_model(name: str) -> Any:
+    """The model that a function returns, or the model itself if the name is that of one."""
+    from torch import nn
+
+    found = named_object(name, "model")
+    try:
+        model = found if isinstance(found, nn.Module) else found()
+    except Exception as error:  # whatever somebody else's code raises
+        kind = type(error).__name__
+        raise PastaError(f"the model {name!r} cannot be made: {kind}: {error}") from error
+    if not callable(model):
+        kind = type(model).__name__
+        raise PastaError(f"{name} returns a {kind}, expected a model that can be called")
+    return model
+
+
+def wanted_metrics(names: str, options: Sequence[str]) -> list[Wanted]:
+    """Metrics by name, with options ``option=value`` for all that have it, or
+    ``metric.option=value`` for one."""
+    chosen = [name.strip() for name in names.split(",") if name.strip()]
+    if not chosen:
+        raise PastaError("there is no metric to measure; `pasta metrics` lists them")
+    own: dict[str, dict[str, Any]] = {name: {} for name in chosen}
+    for text in options:
+        _add_option(text, own)
+    wanted = [Wanted(name, own[name]) for name in own]
+    for one in wanted:
+        settings_of(one.name, one.options)  # an error here, before any file is read
+    return wanted
+
+
+def _add_option(text: str, own: Mapping[str, dict[str, Any]]) -> None:
+    key, equals, value = text.partition("=")
+    metric, dot, option = key.rpartition(".")
+    if not equals or not option:
+        raise PastaError(f"the option is {text!r}, expected name=value or metric.name=value")
+    if dot and metric not in own:
+        METRICS.entry(metric)
+        raise PastaError(f"the option {text!r} is for {metric}, which is not among the metrics")
+    having = [metric] if dot else [name for name in own if option in _known(name)]
+    if not having:
+        raise PastaError(f"none of {', '.join(own)} has an option {option!r}")
+    for name in having:
+        own[name][option] = _value(value)
+
+
+def _known(name: str) -> dict[str, Any]:
+    return dict(settings_of(name, {}) or {})
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _numbers(file: Path, expected: str) -> Array:
+    if file.suffix != ".npy":
+        raise InputError(f"ends in {file.suffix!r}", file=file, expected=f".npy with {expected}")
+    array = store.read_array(file)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"holds {array.dtype}", file=file, expected=expected)
+    return array
+
+
+def _same(file: Path, shape: tuple[int, ...], maps: Array) -> None:
+    if shape != maps.shape:
+        words = "holds {} of {}".format(shape[0] if shape else 0, " x ".join(map(str, shape[1:])))
+        count, *size = maps.shape
+        expected = f"{count} of {' x '.join(map(str, size))} pixels, as the maps are"
+        raise InputError(words, file=file, expected=expected)
+
+
+def _finite(file: Path, images: Array) -> None:
+    if images.dtype == np.uint8:
+        return
+    for row, image in enumerate(images):
+        if not np.isfinite(image).all():
+            raise InputError("holds NaN or infinity", file=file, row=row, expected="finite numbers")
+
+
+def _shape(array: Array) -> str:
+    return " x ".join(map(str, array.shape))

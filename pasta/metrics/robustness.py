@@ -1,0 +1,93 @@
+"""MaxSensitivity (Yeh et al. 2019, doi:10.48550/arXiv.1901.09392).
+
+The largest distance between the map of an image and the maps of noisy copies of it. The distance is
+the Euclidean norm of the difference, as it is or relative to the norm of the map: only the latter
+can be compared between methods whose maps have different scales.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pasta.errors import PastaError
+from pasta.explanations.masking import Masked, masked_scores
+from pasta.metrics.base import EXPLAINER, Batch, Cost, Explainer, Result, metric, require
+from pasta.params.metrics import SensitivityParams
+
+
+@metric(
+    "max_sensitivity",
+    title="MaxSensitivity",
+    category="robustness",
+    direction="lower",
+    span=(0, float("inf")),
+    sign="signed",
+    needs=EXPLAINER,
+    doi="10.48550/arXiv.1901.09392",
+    settings="max_sensitivity",
+    variant=("noise",),
+    refuses=("nan",),
+    cost=lambda settings: Cost(explanations=settings.samples),
+)
+def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
+    """The largest distance over all noisy copies."""
+    images, targets = require(batch.images), require(batch.targets)
+    explainer = require(batch.explainer)
+    copies = [_noisy(batch, number, settings) for number in range(len(images))]
+
+    def distance(noisy: Tensor, owners: Tensor) -> Tensor:
+        found = explained(explainer, noisy, targets[owners], batch.maps.shape[1:])
+        apart = (found - batch.maps[owners]).flatten(1).double()
+        result: Tensor = torch.linalg.vector_norm(apart, dim=1)
+        return result
+
+    distances = torch.stack(masked_scores(distance, copies, batch.rows)).double()
+    largest = distances.amax(1)  # not a number, if one of them is not
+    statuses = ["nan explanation" if value else "ok" for value in largest.isnan().tolist()]
+    if not settings.relative:
+        return Result(largest, statuses)
+    norms = batch.maps.flatten(1).double().norm(dim=1)
+    for number in (norms == 0).nonzero().flatten().tolist():
+        statuses[number] = "zero"
+    return Result(torch.where(norms > 0, largest / norms, torch.nan), statuses)
+
+
+def _noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
+    image = require(batch.images)[number]
+
+    def copy(draw: int) -> Tensor:
+        # A generator for each copy, so that it does not matter in which batch a copy is.
+        random = batch.generator(number, "max_sensitivity", settings.noise, draw)
+        if settings.noise == "uniform":
+            drawn = torch.rand(image.shape, generator=random, dtype=image.dtype)
+            return image + settings.uniform * (2 * drawn - 1)
+        drawn = torch.randn(image.shape, generator=random, dtype=image.dtype)
+        return image + settings.gaussian * drawn
+
+    def build(rows: slice) -> Tensor:
+        return torch.stack([copy(draw) for draw in range(rows.start, rows.stop)])
+
+    return Masked(settings.samples, build)
+
+
+def explained(explainer: Explainer, images: Tensor, targets: Tensor, size: torch.Size) -> Tensor:
+    """Maps (n, height, width) of an explainer, which may use gradients."""
+    # The scores of copies are computed where gradients are off for good; copies made outside of
+    # that are ordinary tensors again.
+    with torch.inference_mode(False), torch.enable_grad():
+        found: Any = explainer(images.clone(), targets.clone())
+    maps = (
+        found.detach().cpu() if isinstance(found, Tensor) else torch.from_numpy(np.asarray(found))
+    )
+    if maps.ndim == 4 and maps.shape[1] == 1:
+        maps = maps[:, 0]
+    if maps.shape != (len(images), *size):
+        raise PastaError(
+            f"the explainer returns {tuple(maps.shape)}, expected {(len(images), *size)}: one map "
+            "for each image, of the same size as the maps that were given"
+        )
+    return maps.float()

@@ -1,0 +1,261 @@
+"""Equal to Quantus where it is right, and what happens where it is not."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from pasta.metrics import curves, evaluate
+from pasta.metrics.base import Batch
+from pasta.metrics.correlation import correlated, score_falls
+from pasta.metrics.forward import scorer_of
+from pasta.metrics.imputation import impute
+from pasta.metrics.settings import DEFAULTS
+from tests.explanations.networks import SmallNet, pictures
+from tests.metrics.known import random_maps
+
+quantus: Any = pytest.importorskip("quantus")
+LIMIT = 1e-4
+TARGETS = np.array([1, 3, 0])
+QUIET = {"disable_warnings": True, "display_progressbar": False}
+
+
+class Grey(nn.Module):
+    """A network for images of one channel, whose classes are close to each other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = SmallNet(seed=2)
+        with torch.no_grad():
+            self.network.head.weight *= 30
+            shown = pictures(1)[:, :1].expand(-1, 3, -1, -1)
+            self.network.head.bias.sub_(self.network(shown)[0])
+
+    def forward(self, images: Tensor) -> Tensor:
+        outputs: Tensor = self.network(images.expand(-1, 3, -1, -1))
+        return outputs
+
+
+def ask(metric: Any, model: nn.Module, images: Tensor, maps: Tensor, **more: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return metric(
+            model=model.eval(),
+            x_batch=images.numpy(),
+            y_batch=more.pop("targets", TARGETS),
+            a_batch=maps[:, None].numpy().copy(),
+            channel_first=True,
+            softmax=True,
+            **more,
+        )
+
+
+def test_pixel_flipping_curves() -> None:
+    model, images, maps = SmallNet(), pictures(3, 12), random_maps(3, 12) - 0.5
+    metric = quantus.PixelFlipping(
+        features_in_step=3 * 12, perturb_baseline=0.0, normalise=False, abs=False, **QUIET
+    )
+    expected = np.array(ask(metric, model, images, maps))
+    found = curves(
+        "pixel_flipping",
+        maps=maps,
+        model=model,
+        images=images,
+        targets=TARGETS,
+        softmax=True,
+        steps=12,
+    )
+    np.testing.assert_allclose(found[:, 1:], expected, atol=LIMIT)
+
+
+def test_faithfulness_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, images, maps = Grey().eval(), pictures(3)[:, :1], random_maps(3)
+    random, drawn = np.random.default_rng(0), list[Any]()
+
+    def choose(number: int, size: int, replace: bool) -> Any:
+        drawn.append(random.choice(number, size, replace=replace))
+        return drawn[-1]
+
+    metric = quantus.FaithfulnessCorrelation(
+        nr_runs=30,
+        subset_size=20,
+        perturb_baseline=0.0,
+        normalise=False,
+        abs=False,
+        return_aggregate=False,
+        **QUIET,
+    )
+    monkeypatch.setattr(np.random, "choice", choose)
+    expected = ask(metric, model, images, maps)
+    monkeypatch.undo()
+    # It draws run by run, and image by image within a run.
+    subsets = torch.from_numpy(np.stack(drawn)).view(30, 3, 20).transpose(0, 1)
+    batch = Batch(
+        maps,
+        rows=10,
+        images=images,
+        targets=torch.from_numpy(TARGETS),
+        scorer=scorer_of(model, images, True, False),
+    )
+    falls = score_falls(batch, DEFAULTS.faithfulness_correlation, list(subsets))
+    found = correlated(batch, list(subsets), falls)
+    np.testing.assert_allclose(found.values.numpy(), expected, atol=LIMIT)
+
+
+def test_max_sensitivity() -> None:
+    images, copies = pictures(3), list[Tensor]()
+
+    def explainer(noisy: Tensor, targets: Tensor) -> Tensor:
+        copies.append(noisy)
+        return noisy.square().mean(1) * (1 + targets[:, None, None])
+
+    maps = images.square().mean(1) * (1 + torch.from_numpy(TARGETS)[:, None, None])
+    found = evaluate(
+        "max_sensitivity",
+        maps=maps,
+        images=images,
+        targets=TARGETS,
+        explainer=explainer,
+        samples=5,
+        relative=True,
+    )
+    noisy = iter(torch.cat(copies).view(3, 5, -1).transpose(0, 1).numpy())  # draw by draw
+    metric = quantus.MaxSensitivity(
+        nr_samples=5,
+        perturb_func=lambda **_: next(noisy),
+        normalise=False,
+        abs=False,
+        **QUIET,
+    )
+
+    def explain(model: Any, inputs: Any, targets: Any, **_: Any) -> Any:
+        squares = np.square(inputs).mean(1, keepdims=True)
+        return squares * (1 + targets[:, None, None, None])
+
+    expected = ask(metric, SmallNet(), images, maps, explain_func=explain)
+    np.testing.assert_allclose(found, expected, atol=LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [
+        ("sparseness", "Sparseness"),
+        ("entropy", "Complexity"),
+        ("effective_complexity", "EffectiveComplexity"),
+    ],
+)
+def test_complexity(name: str, peer: str) -> None:
+    maps = random_maps(3) - 0.5
+    maps[0, :8] = 0
+    options = {"eps": 1e-5} if name == "effective_complexity" else {}
+    metric = getattr(quantus, peer)(abs=True, normalise=True, **options, **QUIET)
+    expected = ask(metric, SmallNet(), pictures(3), maps)
+    np.testing.assert_allclose(evaluate(name, maps=maps), expected, atol=LIMIT)
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [
+        ("pointing_game", "PointingGame"),
+        ("relevance_mass", "RelevanceMassAccuracy"),
+        ("relevance_rank", "RelevanceRankAccuracy"),
+    ],
+)
+def test_localisation(name: str, peer: str) -> None:
+    maps, masks = random_maps(3), random_maps(3, seed=8) > 0.6
+    metric = getattr(quantus, peer)(abs=False, normalise=False, **QUIET)
+    expected = ask(metric, SmallNet(), pictures(3), maps, s_batch=masks[:, None].numpy())
+    np.testing.assert_allclose(evaluate(name, maps=maps, masks=masks), expected, atol=LIMIT)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
+def test_linear_imputation(share: float) -> None:
+    image = pictures(1, 20)
+    removed = random_maps(1, 20) < share
+    numbers = removed.flatten().nonzero()[:, 0].numpy()
+    function: Any = quantus.functions.perturb_func.noisy_linear_imputation
+    expected = function(arr=image[0].numpy(), indices=numbers, noise=0.0)
+    np.testing.assert_allclose(impute(image, removed)[0].numpy(), expected, atol=LIMIT)
+
+
+ROAD: dict[str, Any] = {"percentages": [5, 30, 60, 90]}
+
+
+def road_of(model: nn.Module, images: Tensor, maps: Tensor, targets: Any) -> Any:
+    return curves(
+        "road",
+        maps=maps,
+        model=model,
+        images=images,
+        targets=targets,
+        road=0.0,
+        **ROAD,
+    )
+
+
+def many() -> tuple[Grey, Tensor, Tensor, Any]:
+    model, images = Grey().eval(), pictures(12, seed=4)[:, :1]
+    with torch.no_grad():
+        targets = model(images).argmax(1).numpy()
+    return model, images, random_maps(12), targets
+
+
+def test_road_on_grey_images() -> None:
+    model, images, maps, targets = many()
+    metric = quantus.ROAD(noise=0.0, normalise=False, **ROAD, **QUIET)
+    expected = ask(metric, model, images, maps, targets=targets)
+    found = road_of(model, images, maps, targets)
+    assert 0 < found.mean() < 1  # else this is no test
+    np.testing.assert_allclose(found.mean(0), list(expected.values()), atol=LIMIT)
+
+
+def test_road_of_a_second_batch_is_lost_by_quantus_only() -> None:
+    model, images, maps, targets = many()
+    metric = quantus.ROAD(noise=0.0, normalise=False, **ROAD, **QUIET)
+    found = road_of(model, images, maps, targets)
+    theirs = list(ask(metric, model, images, maps, targets=targets, batch_size=4).values())
+    np.testing.assert_allclose(theirs, found[:4].mean(0), atol=LIMIT)
+    assert not np.allclose(theirs, found.mean(0), atol=LIMIT)
+
+
+def test_road_on_colour_images_with_maps_of_one_channel_fails_in_quantus_only() -> None:
+    model, images, maps = SmallNet().eval(), pictures(3), random_maps(3)
+    metric = quantus.ROAD(noise=0.0, normalise=False, **ROAD, **QUIET)
+    with pytest.raises((IndexError, ValueError)):
+        ask(metric, model, images, maps)
+    assert np.isfinite(road_of(model, images, maps, TARGETS)).all()
+
+
+def explain(model: Any, inputs: Any, targets: Any, **_: Any) -> Any:
+    return np.square(inputs).mean(1, keepdims=True)
+
+
+ZERO = [("max_sensitivity", "MaxSensitivity"), ("pixel_flipping", "PixelFlipping")]
+
+
+@pytest.mark.parametrize(("name", "peer"), ZERO)
+def test_zero_maps_stop_quantus_or_get_numbers_and_have_a_status_here(name: str, peer: str) -> None:
+    model, images, maps = SmallNet().eval(), pictures(3), random_maps(3)
+    maps[1] = 0
+    metric = getattr(quantus, peer)(normalise=False, **QUIET)
+    with pytest.raises(AssertionError):
+        ask(metric, model, images, torch.zeros_like(maps), explain_func=explain)
+    theirs = np.array(ask(metric, model, images, maps, explain_func=explain))
+    assert not np.isnan(theirs[1]).any()  # a curve of a map without any order, or infinity
+    values, statuses = evaluate(
+        name,
+        maps=maps,
+        model=model,
+        images=images,
+        targets=TARGETS,
+        explainer=lambda images, _: images.square().mean(1),
+        softmax=True,
+        return_status=True,
+    )
+    assert statuses == ["ok", "zero", "ok"]
+    assert np.isnan(values).tolist() == [False, True, False]
