@@ -110,8 +110,11 @@ def agreement_summary(
     resamples: int = 2_000,
     level: float = 0.95,
     seed: int = 0,
+    pairs: bool = True,
 ) -> pd.DataFrame:
     """Every measure of agreement for each question.
+
+    ``pairs=False`` leaves pairwise_kappa out: its cost grows with the square of the annotators.
 
     Returns
     -------
@@ -144,11 +147,13 @@ def agreement_summary(
     with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
     with_mode = with_mode[with_mode["annotator_id"] == MEAN]
     with_mode = with_mode.assign(measure="mode_kappa_" + with_mode["label"])
-    pairs = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
-    pairs = pairs[pairs["first"] == MEAN].assign(measure="pairwise_kappa")
+    means = [with_mode]
+    if pairs:
+        two = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
+        means.insert(0, two[two["first"] == MEAN].assign(measure="pairwise_kappa"))
     columns = ["question", "measure", "n", "estimate", "low", "high", "p", "note"]
     frames = [pd.DataFrame(rows, columns=columns)]
-    frames += [frame.reindex(columns=columns) for frame in (pairs, with_mode)]
+    frames += [frame.reindex(columns=columns) for frame in means]
     joined = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
     joined["p"] = joined["p"].astype(np.float64)
     return joined.sort_values(["question"], kind="stable", ignore_index=True)

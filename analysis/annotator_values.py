@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ MEASURES = ("level", "agreement", "agreement_published")
 
 
 class LongVotes(NamedTuple):
-    """One entry for each vote; a cell is a sample and a question. Ratings are 1 to 5."""
+    """One entry for each vote; a cell is a sample and a question."""
 
     annotators: pd.Index
     samples: pd.Index
@@ -32,13 +33,14 @@ class LongVotes(NamedTuple):
     question: Codes
     cell: Codes
     rating: Codes
-    others: Codes  # mode of the other votes on the cell, 0 if there is none
-    mode: Codes  # of all votes on the cell
+    place: Codes  # of the rating on the scale, from 1
+    others: Codes  # place of the mode of the other votes on the cell, 0 if there is none
+    mode: Codes  # place of the mode of all votes on the cell
 
 
-def long_votes(ratings: pd.DataFrame) -> LongVotes:
+def long_votes(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> LongVotes:
     """Number the votes of a ratings frame; rows without a rating are left out."""
-    table = read_votes(ratings)
+    table = read_votes(ratings, categories)
     question, annotator, sample = np.nonzero(table.codes >= 0)
     places = question, annotator, sample
     return LongVotes(
@@ -49,13 +51,14 @@ def long_votes(ratings: pd.DataFrame) -> LongVotes:
         sample,
         question,
         sample * max(len(table.questions), 1) + question,
+        np.asarray(categories, np.intp)[table.codes[places]],
         table.codes[places] + 1,
         modes_without_own(table)[places] + 1,
         modes(table)[question, sample] + 1,
     )
 
 
-def annotator_values(ratings: pd.DataFrame) -> pd.DataFrame:
+def annotator_values(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
     r"""Level and agreement of every annotator, per question and over all questions.
 
     ``level`` is the annotator's mean rating, adjusted for which samples were seen: the
@@ -71,14 +74,16 @@ def annotator_values(ratings: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     ratings
-        Columns sample_id, annotator_id, question, rating (1 to 5).
+        Columns sample_id, annotator_id, question, rating.
+    categories
+        The whole scale in its order.
 
     Returns
     -------
     DataFrame with annotator_id, question (or "all"), measure, n (votes), estimate, note
     """
-    votes = long_votes(ratings)
-    frames = [_levels(votes)] + [_agreements(votes, measure) for measure in MEASURES[1:]]
+    votes, k = long_votes(ratings, categories), len(categories)
+    frames = [_levels(votes)] + [_agreements(votes, measure, k) for measure in MEASURES[1:]]
     columns = ["annotator_id", "question", "measure", "n", "estimate", "note"]
     return pd.concat(frames, ignore_index=True)[columns]
 
@@ -130,17 +135,17 @@ def _levels(votes: LongVotes) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _agreements(votes: LongVotes, measure: str) -> pd.DataFrame:
+def _agreements(votes: LongVotes, measure: str, k: int) -> pd.DataFrame:
     label = votes.others if measure == "agreement" else votes.mode
     compared = votes.others > 0  # a vote that is alone agrees with nobody
-    weights = disagreement("quadratic", len(LIKERT))
+    weights = disagreement("quadratic", k)
     frames = []
     for number, name in [*enumerate(votes.questions), (-1, ALL)]:
         here = compared & ((votes.question == number) | (number < 0))
         kappas = np.full(len(votes.annotators), np.nan)
         for annotator in range(len(kappas)):
             rows = here & (votes.annotator == annotator)
-            table = contingency(votes.rating[rows] - 1, label[rows] - 1, len(LIKERT))
+            table = contingency(votes.place[rows] - 1, label[rows] - 1, k)
             kappas[annotator] = kappa_errors(table, weights)[0]
         frames.append(_frame(votes, name, measure, here, kappas))
     frame = pd.concat(frames, ignore_index=True)

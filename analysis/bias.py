@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analysis.annotator_values import ALL, annotator_values
 from analysis.demographics import AGE_EDGES, FACTORS, demographics
 from analysis.equivalence import Contrast, contrast_row, eta_squared, one_mean, slope, welch
+from analysis.kappa import LIKERT
 from analysis.permutation import permute_groups, permute_slope
 from analysis.resampling import holm, notes
 
@@ -43,6 +44,7 @@ def group_summary(
     ratings: pd.DataFrame,
     annotators: pd.DataFrame | None,
     *,
+    categories: Sequence[int] = LIKERT,
     age_edges: Sequence[int] = AGE_EDGES,
 ) -> pd.DataFrame:
     """Mean level and agreement of each group of annotators, annotators counting alike (Figure 12).
@@ -53,6 +55,8 @@ def group_summary(
         Columns sample_id, annotator_id, question, rating.
     annotators
         Columns annotator_id and any of age, sex, country; or None.
+    categories
+        The whole scale in its order.
 
     Returns
     -------
@@ -60,7 +64,7 @@ def group_summary(
     factor, group, n (annotators), estimate, low, high (t interval over annotators), note. A factor
     that nobody stated has one row that says so.
     """
-    values, people, missing = _prepare(ratings, annotators, age_edges)
+    values, people, missing = _prepare(ratings, annotators, categories, age_edges)
     rows: list[dict[str, object]] = []
     for (measure, question), here in values.groupby(["measure", "question"], sort=False):
         for factor in FACTORS:
@@ -82,6 +86,7 @@ def group_tests(
     annotators: pd.DataFrame | None,
     *,
     margins: Mapping[str, float] = MARGINS,
+    categories: Sequence[int] = LIKERT,
     age_edges: Sequence[int] = AGE_EDGES,
     permutations: int = 10_000,
     seed: int = 0,
@@ -103,7 +108,7 @@ def group_tests(
 
     Parameters
     ----------
-    ratings, annotators
+    ratings, annotators, categories
         As for :func:`group_summary`.
     margins
         The largest negligible difference of each measure: in stars, or in kappa.
@@ -117,7 +122,7 @@ def group_tests(
     DataFrame with measure, question, factor, comparison, effect (difference, eta_squared or
     slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict, note
     """
-    values, people, missing = _prepare(ratings, annotators, age_edges)
+    values, people, missing = _prepare(ratings, annotators, categories, age_edges)
     rows: list[dict[str, object]] = []
     for (measure, question), here in values.groupby(["measure", "question"], sort=False):
         y = here["estimate"].to_numpy(np.float64)
@@ -139,9 +144,12 @@ def group_tests(
 
 
 def _prepare(
-    ratings: pd.DataFrame, annotators: pd.DataFrame | None, age_edges: Sequence[int]
+    ratings: pd.DataFrame,
+    annotators: pd.DataFrame | None,
+    categories: Sequence[int],
+    age_edges: Sequence[int],
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
-    values = annotator_values(ratings)
+    values = annotator_values(ratings, categories)
     ids = values.loc[
         (values["question"] == ALL) & (values["measure"] == "level"), "annotator_id"
     ].tolist()

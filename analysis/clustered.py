@@ -41,11 +41,11 @@ def cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
     -------
     The variance and the degrees of freedom: one less than the smallest number of clusters
     """
-    useful = [codes for codes in clusters if len(np.unique(codes)) > 1]
+    useful = [codes for codes in clusters if _distinct(codes) > 1]
     if not useful:
         return float("nan"), 0
     parts = [_one_way(influence, codes) for codes in useful]
-    df = min(len(np.unique(codes)) for codes in useful) - 1
+    df = min(_distinct(codes) for codes in useful) - 1
     if len(useful) == 1:
         return parts[0], df
     both = _one_way(influence, crossed(useful[0], useful[1]))
@@ -87,7 +87,7 @@ def clustered_difference(values: Vector, first: NDArray[np.bool_], *clusters: Co
     difference = float(means[1] - means[0])
     limits = [float(df)]
     for codes in clusters:
-        if len(np.unique(codes)) > 1:
+        if _distinct(codes) > 1:
             limits.append(_satterthwaite(influence, first, codes))
     if min(limits) <= 0:
         return Contrast(n, difference, np.nan, 0, "one cluster only in a group: no interval")
@@ -155,13 +155,18 @@ def without_means(values: Vector, *clusters: Codes, sweeps: int = 50) -> Vector:
 
 def _one_way(influence: Vector, codes: Codes) -> float:
     sums = np.bincount(codes, influence)
-    number = len(np.unique(codes))
+    number = _distinct(codes)
     return float(sums @ sums) * number / (number - 1)
+
+
+def _distinct(codes: Codes) -> int:
+    """How many codes occur."""
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _satterthwaite(influence: Vector, first: NDArray[np.bool_], codes: Codes) -> float:
     """Degrees of freedom from the clusters of two groups; 0 if a group has one cluster only."""
-    sizes = [len(np.unique(codes[here])) for here in (first, ~first)]
+    sizes = [_distinct(codes[here]) for here in (first, ~first)]
     if min(sizes) < 2:
         return 0.0
     parts = [_one_way(influence[here], codes[here]) for here in (first, ~first)]

@@ -7,7 +7,8 @@ A resample gives each row a weight, and a correlation needs only weighted sums:
 with one stratum ``t`` for the plain correlation and several for the partial one. For Pearson the
 sums of each cluster are taken once and all resamples are matrix products. For Spearman the ranks
 belong to the resample (ranks taken once would hide their own uncertainty): they are weighted
-middle ranks, for all resamples of a chunk together.
+middle ranks, for all resamples of a chunk together. Columns of few distinct values, such as
+ratings, are ranked value by value instead of row by row.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from analysis.resampling import Codes, Matrix, cluster_counts, cluster_sums
 Tensor = NDArray[np.float64]
 
 _CHUNK_NUMBERS = 2**20
+_FEW_LEVELS = 8  # distinct values of a column, on average, up to which ranking by value pays
 
 
 def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
@@ -33,8 +35,9 @@ def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = No
     if not ranks:
         return np.asarray(_Sums(x, y, once, layers).correlations(np.ones((1, 1)))[0])
     order = np.argsort(layers, kind="stable")
-    first, second = _rankers(x[order]), _rankers(y[order])
-    return np.asarray(_spearman(first, second, np.ones((len(x), 1)), layers[order])[0])
+    first, second = _rankers(x[order]), _ranked(y[order], once, layers[order])
+    weights = np.ones((len(x), 1))
+    return np.asarray(_spearman(first, second, np.ones((1, 1)), weights, layers[order])[0])
 
 
 def bootstrap_correlations(
@@ -54,16 +57,15 @@ def bootstrap_correlations(
         sums = _Sums(x, y, clusters, layers)
         return np.concatenate([sums.correlations(counts) for counts in draws])
     order = np.argsort(layers, kind="stable")  # strata are then stretches of rows
-    first, second = _rankers(x[order]), _rankers(y[order])
     clusters, layers = clusters[order], layers[order]
+    first, second = _rankers(x[order]), _ranked(y[order], clusters, layers)
     step = max(1, _CHUNK_NUMBERS // (len(x) * (y.shape[1] + 2)))
-    found = [
-        _spearman(
-            first, second, np.ascontiguousarray(counts[start : start + step].T)[clusters], layers
-        )
-        for counts in draws
-        for start in range(0, len(counts), step)
-    ]
+    found = []
+    for draw in draws:
+        for start in range(0, len(draw), step):
+            counts = np.asarray(draw[start : start + step], np.float64)
+            weights = np.ascontiguousarray(counts.T)[clusters]
+            found.append(_spearman(first, second, counts, weights, layers))
     return np.concatenate(found)
 
 
@@ -103,23 +105,92 @@ class _Sums:
         return np.concatenate(found)
 
 
-def _spearman(x: list[Ranker], y: list[Ranker], weights: Matrix, layers: Codes) -> Tensor:
-    """Spearman of rows with weights (rows x resamples); rows are sorted by stratum."""
+def _spearman(
+    x: list[Ranker], y: _Rows | _Levels, counts: Matrix, weights: Matrix, layers: Codes
+) -> Tensor:
+    """Spearman of rows with weights (rows x resamples); rows are sorted by stratum.
+
+    ``counts`` (resamples x clusters) are the draws that the weights come from.
+    """
     starts = np.flatnonzero(np.diff(layers, prepend=-1))
     totals = np.add.reduceat(weights, starts, axis=0).T
-    second = np.stack([ranker.centred(weights) for ranker in y])
-    weighted = second * weights
-    sums_y = np.add.reduceat(weighted, starts, axis=1).transpose(2, 1, 0)
-    squares_y = np.einsum("qnr,qnr->rq", weighted, second)
-    found = np.empty((weights.shape[1], len(x), len(y)))
+    squares_y, sums_y = y.prepare(counts, weights)
+    found = np.empty((weights.shape[1], len(x), y.width))
     for number, ranker in enumerate(x):
         first = ranker.centred(weights)
-        cross = np.einsum("nr,qnr->rq", first, weighted)[:, None, :]
         own = first * weights
+        cross = y.cross(own)[:, None, :]
         squares = np.einsum("nr,nr->r", own, first)[:, None]
         sums_x = np.add.reduceat(own, starts, axis=0).T[..., None]
         found[:, number : number + 1] = _ratio(cross, squares, squares_y, sums_x, sums_y, totals)
     return found
+
+
+def _ranked(y: Matrix, clusters: Codes, layers: Codes) -> _Rows | _Levels:
+    """The columns that all others are correlated with; rows are sorted by stratum."""
+    levels = [np.unique(column, return_inverse=True) for column in y.T]
+    if sum(len(values) for values, _ in levels) > _FEW_LEVELS * len(levels):
+        return _Rows(y, layers)
+    return _Levels([code for _, code in levels], clusters, layers)
+
+
+class _Rows:
+    """Ranks of columns row by row."""
+
+    def __init__(self, y: Matrix, layers: Codes) -> None:
+        self.rankers = _rankers(y)
+        self.width = len(self.rankers)
+        self.starts = np.flatnonzero(np.diff(layers, prepend=-1))
+        self.ranks = np.empty(0)
+
+    def prepare(self, counts: Matrix, weights: Matrix) -> tuple[Matrix, Tensor]:  # noqa: ARG002
+        """Rank under these weights; the sums of squares and of ranks in each stratum."""
+        self.ranks = np.stack([ranker.centred(weights) for ranker in self.rankers])
+        weighted = self.ranks * weights
+        sums = np.add.reduceat(weighted, self.starts, axis=1).transpose(2, 1, 0)
+        return np.asarray(np.einsum("qnr,qnr->rq", weighted, self.ranks)), np.asarray(sums)
+
+    def cross(self, own: Matrix) -> Matrix:
+        """Sums of products of each column's ranks with weighted ranks (rows x resamples)."""
+        return np.asarray(np.einsum("nr,qnr->rq", own, self.ranks))
+
+
+class _Levels:
+    """Ranks of columns of few values: how often each value is drawn is all that matters."""
+
+    def __init__(self, codes: list[Codes], clusters: Codes, layers: Codes) -> None:
+        self.width = len(codes)
+        sizes = [int(code.max()) + 1 for code in codes]
+        self.ends = np.cumsum([0, *sizes])
+        self.value = np.column_stack(codes) + self.ends[:-1]
+        levels, strata = int(self.ends[-1]), int(layers.max()) + 1
+        self.shape = (strata, levels)
+        self.indicator = np.zeros((levels, len(clusters)))
+        self.indicator[self.value.T, np.arange(len(clusters))] = 1
+        cells = (clusters * strata + layers)[:, None] * levels + self.value
+        room = (int(clusters.max()) + 1) * strata * levels
+        self.table = np.bincount(cells.ravel(), minlength=room).astype(np.float64)
+        self.table = self.table.reshape(-1, strata * levels)
+        self.ranks = np.empty(0)
+
+    def prepare(self, counts: Matrix, weights: Matrix) -> tuple[Matrix, Tensor]:  # noqa: ARG002
+        """Rank under these draws; the sums of squares and of ranks in each stratum."""
+        drawn = (counts @ self.table).reshape(len(counts), *self.shape)
+        sizes = drawn.sum(1)
+        self.ranks = np.empty_like(sizes)
+        for start, end in zip(self.ends, self.ends[1:], strict=False):
+            part = sizes[:, start:end]
+            middle = part.cumsum(1)
+            total = middle[:, -1:].copy()
+            self.ranks[:, start:end] = (middle - (part + total) / 2) / total
+        squares = np.add.reduceat(sizes * self.ranks**2, self.ends[:-1], axis=1)
+        sums = np.add.reduceat(drawn * self.ranks[:, None], self.ends[:-1], axis=2)
+        return np.asarray(squares), np.asarray(sums)
+
+    def cross(self, own: Matrix) -> Matrix:
+        """Sums of products of each column's ranks with weighted ranks (rows x resamples)."""
+        by_value = (self.indicator @ own).T
+        return np.asarray(np.add.reduceat(by_value * self.ranks, self.ends[:-1], axis=1))
 
 
 class Ranker:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.annotator_values import LongVotes, long_votes, others_mean
 from analysis.equivalence import contrast_row, one_mean
+from analysis.kappa import LIKERT
 from analysis.permutation import flip_signs
 from analysis.resampling import holm, notes
 
@@ -27,7 +30,11 @@ EFFECTS = {
 
 
 def order_effects(
-    ratings: pd.DataFrame, *, permutations: int = 10_000, seed: int = 0
+    ratings: pd.DataFrame,
+    *,
+    categories: Sequence[int] = LIKERT,
+    permutations: int = 10_000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     r"""Effects of the order of an annotator's samples, one slope per annotator.
 
@@ -45,6 +52,8 @@ def order_effects(
     ----------
     ratings
         Columns sample_id, annotator_id, question, rating, submitted_at.
+    categories
+        The whole scale in its order.
 
     References
     ----------
@@ -56,7 +65,7 @@ def order_effects(
     note
     """
     rows = []
-    slopes, why = _slopes(ratings)
+    slopes, why = _slopes(ratings, categories)
     for effect, unit in EFFECTS.items():
         values = slopes[effect].to_numpy(np.float64)
         row = contrast_row(one_mean(values), np.nan)
@@ -73,7 +82,7 @@ def order_effects(
     return frame
 
 
-def _slopes(ratings: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _slopes(ratings: pd.DataFrame, categories: Sequence[int]) -> tuple[pd.DataFrame, str]:
     """One row of slopes for each annotator, and why there are none."""
     none = pd.DataFrame(columns=list(EFFECTS), dtype=np.float64)
     if "submitted_at" not in ratings:
@@ -83,7 +92,7 @@ def _slopes(ratings: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     timed = ratings[usable]
     if not len(timed):
         return none, "no vote has a time"
-    votes = long_votes(timed)
+    votes = long_votes(timed, categories)
     seconds = times[usable].to_numpy("datetime64[us]").astype(np.int64) / 1e6
     moment = _moments(timed, seconds, votes)
     samples = _samples(votes, moment)

@@ -14,6 +14,7 @@ from analysis.clustered import codes_of
 from analysis.cumulative_logit import Fit, fit_cumulative_logit, sandwich
 from analysis.demographics import demographics
 from analysis.equivalence import Contrast, contrast_row
+from analysis.kappa import LIKERT
 from analysis.resampling import Codes, notes
 
 Vector = NDArray[np.float64]
@@ -48,6 +49,7 @@ def ordinal_model(
     factors: Sequence[str] = ("sex", "age"),
     cluster: str = "sample_id",
     margin: float = MARGIN,
+    categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
     r"""Log odds of more stars by kind of explanation, sex and age, annotators being random.
 
@@ -81,6 +83,8 @@ def ordinal_model(
         column that names techniques it is one of further techniques, with a wider interval.
     margin
         Of the equivalence test, in log odds; the default is an odds ratio of 1.68, a small effect.
+    categories
+        The whole scale in its order.
 
     References
     ----------
@@ -94,7 +98,7 @@ def ordinal_model(
     the last row, ``annotator``, is the standard deviation between annotators that is left.
     """
     kept, remarks = _usable(ratings, kinds)
-    votes = long_votes(kept)
+    votes = long_votes(kept, categories)
     if len(np.unique(votes.rating)) < 2:
         note = notes([*remarks, "the votes use fewer than two different stars: no model"])
         return _frame([{"term": "model", "n": len(votes.rating), "note": note}])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 
 import numpy as np
@@ -85,8 +86,10 @@ def _bleu() -> Similarity:
 
 
 def _rouge() -> Similarity:
+    words = import_module("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=True)
+    words.tokenize = lru_cache(maxsize=100_000)(words.tokenize)  # each text is in many pairs
     scorer = import_module("rouge_score.rouge_scorer").RougeScorer(
-        ["rouge1", "rougeL"], use_stemmer=True
+        ["rouge1", "rougeL"], tokenizer=words
     )
 
     def similarity(said: str, wrote: str) -> dict[str, float]:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
+from analysis import correlation_bootstrap
 from analysis.correlation import correlation_table, holm, pearson, question_correlations, spearman
 from analysis.correlation_bootstrap import bootstrap_correlations
 from analysis.resampling import cluster_counts
@@ -85,6 +86,24 @@ def test_every_resample_equals_scipy_on_the_drawn_rows(ranks: bool) -> None:
         rows = np.repeat(np.arange(40), times[clusters])
         slow = [[by_scipy(x[rows, i], y[rows, j], method)[0] for j in range(2)] for i in range(3)]
         assert fast[resample] == pytest.approx(np.array(slow))
+
+
+@pytest.mark.parametrize("layered", [False, True])
+def test_ranks_by_value_and_by_row_give_the_same_resamples(
+    layered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(60, 3)), rng.integers(1, 6, (60, 2)).astype(float)
+    strata = rng.integers(0, 4, 60) if layered else None
+
+    def drawn() -> np.ndarray:
+        images = np.arange(60) // 5
+        return bootstrap_correlations(x, y, images, ranks=True, strata=strata, resamples=20, seed=1)
+
+    by_value = drawn()
+    monkeypatch.setattr(correlation_bootstrap, "_FEW_LEVELS", 0)
+    by_row = drawn()
+    assert by_value == pytest.approx(by_row, abs=1e-12)
 
 
 def partial_by_dummies(

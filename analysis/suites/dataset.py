@@ -1,0 +1,254 @@
+"""What there is: images, techniques, perturbed copies, votes and those who gave them, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.demographics import demographics
+from analysis.kappa import LIKERT
+from analysis.samples import describe_samples
+from analysis.suites.tables import Tables, said_missing
+
+STATUSES = ("ok", "zero", "constant", "nan")
+FACTORS = ("sex", "age_group", "country")
+UNSTATED = "not stated"
+
+
+def dataset_tables(
+    images: pd.DataFrame | None = None,
+    explanations: pd.DataFrame | None = None,
+    perturbed: pd.DataFrame | None = None,
+    votes: pd.DataFrame | None = None,
+    annotators: pd.DataFrame | None = None,
+    *,
+    published: Collection[str] | None = None,
+    statuses: Sequence[str] = STATUSES,
+) -> Tables:
+    """Count everything that a study has; what is not given is listed in ``missing``.
+
+    Parameters
+    ----------
+    images
+        Columns dataset, image_id, split, label.
+    explanations
+        Columns sample_id, dataset, image_id, method, backbone, kind, status.
+    perturbed
+        Columns sample_id, strength, perturbation, magnitude, changed, status.
+    votes
+        Columns sample_id, annotator_id, question, rating; submitted_at and simulated if known.
+    annotators
+        Columns annotator_id and any of age, sex, country.
+    published
+        Techniques (method/backbone) of the papers; all others are extras. None: not known.
+
+    Returns
+    -------
+    dict of DataFrames
+        - ``splits``: dataset, split, n; ``classes``: dataset, label, n
+        - ``techniques``: technique, method, backbone, kind, extra, n, one column for each status,
+          rated (samples with votes)
+        - ``perturbations``: strength, perturbation, n; ``strengths``: strength, n, changed (share
+          of copies whose prediction is another), one column for each status
+        - ``questions``: question, n (votes), samples, annotators, mean, sd
+        - ``stars``: question, rating, n, share
+        - ``plan``: of what, how many (levels), and the smallest, mean and largest number in each
+        - ``people``: factor, group, n (annotators), votes, share (of votes)
+        - ``study``: what, value; ``missing``: section, why
+    """
+    tables: Tables = {
+        **_images(images),
+        "techniques": _techniques(explanations, votes, published, statuses),
+        **_perturbed(perturbed, statuses),
+        **_votes(votes, explanations),
+        "people": _people(votes, annotators),
+    }
+    tables["study"] = _study(images, explanations, votes)
+    lacks = {
+        "splits": "" if _there(images) else "no table of images was given",
+        "classes": "" if _there(images) else "no table of images was given",
+        "techniques": "" if _there(explanations) else "no table of explanations was given",
+        "perturbations": "" if _there(perturbed) else "no table of perturbed copies was given",
+        "strengths": "" if _there(perturbed) else "no table of perturbed copies was given",
+        "questions": "" if _there(votes) else "nobody has voted",
+        "stars": "" if _there(votes) else "nobody has voted",
+        "plan": "" if _there(votes) else "nobody has voted",
+        "people": "" if len(tables["people"]) else "nothing is known about the annotators",
+    }
+    return said_missing(tables, lacks)
+
+
+def _there(frame: pd.DataFrame | None) -> bool:
+    return frame is not None and len(frame) > 0
+
+
+def _frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=list(columns))
+
+
+def _images(images: pd.DataFrame | None) -> Tables:
+    found = {}
+    for name, column in (("splits", "split"), ("classes", "label")):
+        if images is None or images.empty:
+            found[name] = _frame([], ["dataset", column, "n"])
+            continue
+        counted = images.groupby(["dataset", column], sort=False).size()
+        found[name] = counted.rename("n").reset_index()
+    return found
+
+
+def _techniques(
+    explanations: pd.DataFrame | None,
+    votes: pd.DataFrame | None,
+    published: Collection[str] | None,
+    statuses: Sequence[str],
+) -> pd.DataFrame:
+    head = ["technique", "method", "backbone", "kind", "extra", "n", *statuses, "rated"]
+    if explanations is None or explanations.empty:
+        return _frame([], head)
+    known = describe_samples(explanations)
+    status = explanations.drop_duplicates("sample_id").set_index("sample_id")["status"]
+    voted = set() if votes is None else set(votes["sample_id"])
+    rows = []
+    for technique, here in known.groupby("technique", sort=False):
+        first = here.iloc[0]
+        own = status.reindex(here.index)
+        row: dict[str, object] = {"technique": technique, "n": len(here)}
+        row |= {name: first[name] for name in ("method", "backbone", "kind")}
+        row["extra"] = None if published is None else technique not in published
+        row |= {name: int((own == name).sum()) for name in statuses}
+        row["rated"] = int(here.index.isin(voted).sum())
+        rows.append(row)
+    return _frame(rows, head)
+
+
+def _perturbed(perturbed: pd.DataFrame | None, statuses: Sequence[str]) -> Tables:
+    head = ["strength", "n", "changed", *statuses]
+    if perturbed is None or perturbed.empty:
+        return {
+            "perturbations": _frame([], ["strength", "perturbation", "n"]),
+            "strengths": _frame([], head),
+        }
+    counted = perturbed.groupby(["strength", "perturbation"], sort=True).size()
+    rows = []
+    for strength, here in perturbed.groupby("strength", sort=True):
+        row = {"strength": strength, "n": len(here), "changed": float(here["changed"].mean())}
+        rows.append(row | {name: int((here["status"] == name).sum()) for name in statuses})
+    return {"perturbations": counted.rename("n").reset_index(), "strengths": _frame(rows, head)}
+
+
+def _votes(votes: pd.DataFrame | None, explanations: pd.DataFrame | None) -> Tables:
+    questions, stars = ["question", "n", "samples", "annotators", "mean", "sd"], LIKERT
+    if votes is None or votes.empty:
+        return {
+            "questions": _frame([], questions),
+            "stars": _frame([], ["question", "rating", "n", "share"]),
+            "plan": _frame([], ["what", "of", "levels", "least", "mean", "most"]),
+        }
+    given = votes[votes["rating"].notna()]
+    rows, shares = [], []
+    for question, here in given.groupby("question", sort=True):
+        row = {"question": question, "n": len(here)}
+        row |= {
+            "samples": here["sample_id"].nunique(),
+            "annotators": here["annotator_id"].nunique(),
+        }
+        row |= {"mean": here["rating"].mean(), "sd": here["rating"].std(ddof=1)}
+        rows.append(row)
+        for star in stars:
+            n = int((here["rating"] == star).sum())
+            shares.append({"question": question, "rating": star, "n": n, "share": n / len(here)})
+    return {
+        "questions": _frame(rows, questions),
+        "stars": _frame(shares, ["question", "rating", "n", "share"]),
+        "plan": _plan(given, explanations),
+    }
+
+
+def _plan(given: pd.DataFrame, explanations: pd.DataFrame | None) -> pd.DataFrame:
+    """How evenly people and samples met; a person and a sample count once, whatever was asked."""
+    met = given.drop_duplicates(["sample_id", "annotator_id"])
+    rows = [
+        _spread("annotators", "sample", met.groupby("sample_id").size()),
+        _spread("samples", "annotator", met.groupby("annotator_id").size()),
+    ]
+    common = _in_common(met)
+    if len(common):
+        rows.append(_spread("samples in common", "pair of annotators", common))
+    if explanations is not None and len(explanations):
+        known = describe_samples(explanations).reindex(met["sample_id"].unique())
+        for what, of in (("technique", "image"), ("image", "technique")):
+            if known[of].notna().any():
+                rows.append(_spread(f"rated {what}s", of, known.groupby(of)[what].nunique()))
+    return _frame(rows, ["what", "of", "levels", "least", "mean", "most"])
+
+
+def _spread(what: str, of: str, counts: pd.Series) -> dict[str, object]:
+    sizes = {"least": int(counts.min()), "mean": float(counts.mean()), "most": int(counts.max())}
+    return {"what": what, "of": of, "levels": len(counts)} | sizes
+
+
+def _in_common(met: pd.DataFrame) -> pd.Series:
+    """Samples that each two annotators share."""
+    annotator, names = pd.factorize(met["annotator_id"])
+    sample, samples = pd.factorize(met["sample_id"])
+    seen = np.zeros((len(names), len(samples)))
+    seen[annotator, sample] = 1
+    both = seen @ seen.T
+    return pd.Series(both[np.triu_indices(len(names), 1)])
+
+
+def _people(votes: pd.DataFrame | None, annotators: pd.DataFrame | None) -> pd.DataFrame:
+    head = ["factor", "group", "n", "votes", "share"]
+    if votes is None or votes.empty or annotators is None or annotators.empty:
+        return _frame([], head)
+    number = votes.groupby("annotator_id", sort=True).size()
+    people, _ = demographics(annotators, number.index)
+    rows = []
+    for factor in FACTORS:
+        groups = people[factor].astype(object).where(people[factor].notna(), UNSTATED)
+        if (groups == UNSTATED).all():
+            continue
+        for group in sorted(set(groups), key=_in_order):
+            own = int(number[(groups == group).to_numpy()].sum())
+            row = {"factor": factor, "group": group, "n": int((groups == group).sum())}
+            rows.append(row | {"votes": own, "share": own / int(number.sum())})
+    return _frame(rows, head)
+
+
+def _in_order(group: object) -> tuple[bool, bool, str]:
+    """Ages upwards ("under 25" comes first), those who said nothing last."""
+    name = str(group)
+    return name == UNSTATED, not name.startswith("under "), name
+
+
+def _study(
+    images: pd.DataFrame | None, explanations: pd.DataFrame | None, votes: pd.DataFrame | None
+) -> pd.DataFrame:
+    """The size of the study in a few numbers; what is not known is not there."""
+    rows: list[dict[str, object]] = []
+
+    def add(what: str, value: object) -> None:
+        rows.append({"what": what, "value": str(value)})
+
+    if images is not None and len(images):
+        add("datasets", images["dataset"].nunique())
+        add("images", len(images))
+        add("classes", len(images[["dataset", "label"]].drop_duplicates()))
+    if explanations is not None and len(explanations):
+        known = describe_samples(explanations)
+        add("techniques", known["technique"].nunique())
+        add("explanations", len(known))
+        add("explained images", known["image"].nunique())
+    if votes is not None and len(votes):
+        add("votes", len(votes))
+        add("samples", votes["sample_id"].nunique())
+        add("annotators", votes["annotator_id"].nunique())
+        if "simulated" in votes:
+            add("simulated votes", int(votes["simulated"].sum()))
+        if "submitted_at" in votes and votes["submitted_at"].notna().any():
+            add("first day", votes["submitted_at"].min().date())
+            add("last day", votes["submitted_at"].max().date())
+    return _frame(rows, ["what", "value"])

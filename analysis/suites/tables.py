@@ -1,0 +1,36 @@
+"""Tables of a suite, and the list of what they could not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+Tables = dict[str, pd.DataFrame]
+
+MISSING = "missing"
+
+
+def said_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tables:
+    """Add the table ``missing`` (section, why) to those of a suite, or add to the one there is.
+
+    A section is missing if ``lacks`` gives a reason, or if its table has estimates of which none
+    is a number; then the reason is that of its first note.
+    """
+    known = dict(lacks or {})
+    before = tables.get(MISSING)
+    rows = [] if before is None else list(before.itertuples(index=False, name=None))
+    said = {section for section, _ in rows}
+    for name, table in tables.items():
+        why = known.get(name) or _nothing(table)
+        if name != MISSING and name not in said and why:
+            rows.append((name, why))
+    return {**tables, MISSING: pd.DataFrame(rows, columns=["section", "why"])}
+
+
+def _nothing(table: pd.DataFrame) -> str:
+    """Why no row has an estimate; empty if one has, or if the table has no such column."""
+    if "estimate" not in table or table["estimate"].notna().any():
+        return ""
+    given = [note for note in table.get("note", pd.Series(dtype=object)).dropna() if note]
+    return str(given[0]) if given else "there is nothing to estimate from"
