@@ -1,0 +1,244 @@
+"""CLIP image towers of different sizes: opened as they are, or distilled from the clip stage's.
+
+To train a whole CLIP for each size would take minutes, so the demo trains image towers only. All
+share the text tower of the clip stage's encoder, and each learns, from the same images and with
+the same schedule, to give the encoder's own vectors and to find the class prompts. So they differ
+in size and in nothing else, but they are students of one teacher and not four independent models:
+what a much larger data set would teach a larger tower is not in them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, interpolate, normalize
+
+from pasta.errors import PastaError
+from pasta.models.base import BlackBox, torch_generator
+from pasta.models.clip.batches import augment
+from pasta.models.clip.encoder import ClipEncoder, load_clip
+from pasta.models.clip.layers import last_stage
+from pasta.models.clip.opening import open_model
+from pasta.models.clip.prompts import prompts
+from pasta.models.data import TrainingData
+from pasta.models.resnet import ScaledResNet
+from pasta.params import Params
+from pasta.params.applications import DistillationParams, TowerParams
+from pasta.seeds import entropy
+
+Say = Callable[[str, int, int], None]  # a few words, done, of how many
+
+
+class SlimTower(nn.Module):
+    """The small CLIP's image tower with another width; its vectors fit the same text tower."""
+
+    def __init__(self, width: int, features: int, like: Any) -> None:
+        super().__init__()
+        self.image_size = like.image_size
+        self.image_mean, self.image_std = like.image_mean, like.image_std
+        self.trunk = ScaledResNet(width, (1, 1, 1, 1), features, bottleneck=False, keep_last=True)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Vectors that are not normalised yet."""
+        vectors: Tensor = self.trunk(images)
+        return vectors
+
+
+class TowerClassifier(BlackBox):
+    """The same logits as :class:`pasta.models.clip_zero_shot.ClipZeroShot`, from the tower alone.
+
+    Perturbation methods copy and fold the network that they ask; without text tower, tokenizer
+    and look at the images' size it can be folded, which more than halves their time.
+    """
+
+    def __init__(
+        self, encoder: ClipEncoder, classes: Sequence[str], template: str, side: int
+    ) -> None:
+        super().__init__(classes)
+        self.visual, self.normalise = encoder.visual, encoder.normalise
+        self.resized = None if side == encoder.size else (encoder.size, encoder.size)
+        self.texts: Tensor
+        self.scale: Tensor
+        self.register_buffer("texts", encoder.text_features(prompts(classes, template)))
+        self.register_buffer("scale", encoder.logit_scale.clone())
+        layer, self.token_grid = last_stage(encoder.visual)
+        self._layers = [layer]  # in a list, lest it is registered twice
+        self.eval()
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits of images from 0 to 1 whose side is the one that was announced."""
+        if self.resized is not None:
+            images = interpolate(images, self.resized, mode="bicubic", antialias=True).clamp(0, 1)
+        vectors = normalize(self.visual(self.normalise(images)), dim=-1)
+        return self.scale * vectors @ self.texts.T
+
+    def cam_layers(self) -> list[nn.Module]:
+        """The last stage of the tower."""
+        return list(self._layers)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Training images of one dataset, with what the teacher says about them."""
+
+    data: TrainingData
+    rows: Tensor
+    vectors: Tensor  # rows x features, the teacher's
+    texts: Tensor  # classes x features
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def open_towers(
+    towers: Sequence[TowerParams],
+    parts: Sequence[TrainingData],
+    params: Params,
+    settings: DistillationParams,
+    root: Path,
+    say: Say,
+) -> Iterator[tuple[TowerParams, ClipEncoder]]:
+    """One encoder for each tower, one at a time because large ones fill the memory.
+
+    What is to be distilled has one teacher and the same lessons.
+    """
+    for tower in towers:
+        _require_sense(tower)
+    teacher: ClipEncoder | None = None
+    lessons: list[Lesson] = []
+    for tower in towers:
+        if tower.width is None:
+            yield tower, _opened(tower, root)
+            continue
+        if teacher is None:
+            teacher = load_clip(params.clip, root)
+            lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
+        student = new_student(teacher, tower.width, tower.name, params.seed)
+
+        def tell(words: str, done: int, total: int, name: str = tower.name) -> None:
+            say(f"{name}: {words}", done, total)
+
+        distil(student, lessons, settings, params.seed, tell)
+        yield tower, student
+
+
+def new_student(teacher: ClipEncoder, width: int, name: str, seed: int) -> ClipEncoder:
+    """The teacher with a new image tower that has random weights."""
+    features = teacher.width
+    model = copy.deepcopy(teacher.model)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(entropy(seed, "applications", "tower", width) % 2**63)
+        model.visual = SlimTower(width, features, model.visual)
+    model = model.to(memory_format=torch.channels_last)
+    student = ClipEncoder(model, teacher.tokenizer, name)
+    student.size = teacher.size
+    return student
+
+
+@torch.no_grad()
+def prepare(
+    data: TrainingData, teacher: ClipEncoder, template: str, settings: DistillationParams
+) -> Lesson:
+    """Let the teacher look at training images once."""
+    rows = data.rows("train")
+    order = torch.randperm(len(rows), generator=torch_generator(data.seed, "distil", data.name))
+    rows = rows[order[: settings.images]].sort().values
+    vectors = [teacher.image_features(images) for _, images in data.batches(rows, 64)]
+    texts = teacher.text_features(prompts(data.classes, template))
+    return Lesson(data, rows, torch.cat(vectors), texts)
+
+
+def distil(
+    student: ClipEncoder,
+    lessons: Sequence[Lesson],
+    settings: DistillationParams,
+    seed: int,
+    say: Say,
+) -> list[float]:
+    """Train the student's image tower in place; returns the mean loss of each epoch.
+
+    The loss is 1 - cosine to the teacher's vector + ``class_weight`` x cross-entropy over the
+    prompts of the image's own dataset.
+    """
+    torch.set_num_threads(settings.threads)
+    visual, full = student.visual, student.size
+    chance = torch_generator(seed, "applications", "distil")
+    optimizer = torch.optim.AdamW(visual.parameters(), lr=settings.learning_rate, fused=True)
+    steps = sum(-(-len(lesson) // settings.batch_size) for lesson in lessons) * settings.epochs
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, settings.learning_rate, total_steps=steps + 1, pct_start=0.3
+    )
+    losses = []
+    visual.requires_grad_(True)
+    for epoch in range(settings.epochs):
+        small = epoch < round(settings.small_share * settings.epochs)
+        student.size = min(settings.small_size, full) if small else full
+        batches = _batches(lessons, settings.batch_size, chance)
+        visual.train()
+        own = []
+        for lesson, chosen in batches:
+            own.append(_step(student, lesson, chosen, settings, optimizer, chance))
+            schedule.step()
+        visual.eval()
+        losses.append(sum(own) / len(own))
+        say(f"{student.size} px, loss {losses[-1]:.3f}", epoch + 1, settings.epochs)
+    student.size = full
+    visual.requires_grad_(False)
+    return losses
+
+
+def _step(
+    student: ClipEncoder,
+    lesson: Lesson,
+    chosen: Tensor,
+    settings: DistillationParams,
+    optimizer: torch.optim.Optimizer,
+    chance: torch.Generator,
+) -> float:
+    rows = lesson.rows[chosen]
+    pixels = torch.from_numpy(lesson.data.pixels_at(student.size)[rows.numpy()])
+    images = augment(pixels.permute(0, 3, 1, 2), 0.05, chance).float().div_(255)
+    prepared = student.prepare(images).contiguous(memory_format=torch.channels_last)
+    vectors: Tensor = student.model.encode_image(prepared, normalize=True)
+    loss = 1 - (vectors * lesson.vectors[chosen]).sum(1).mean()
+    logits = student.logit_scale * vectors @ lesson.texts.T
+    loss = loss + settings.class_weight * cross_entropy(logits, lesson.data.labels[rows])
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _batches(
+    lessons: Sequence[Lesson], size: int, chance: torch.Generator
+) -> list[tuple[Lesson, Tensor]]:
+    """Batches of one dataset each, all in random order."""
+    found = [
+        (lesson, part)
+        for lesson in lessons
+        for part in torch.split(torch.randperm(len(lesson), generator=chance), size)
+    ]
+    return [found[place] for place in torch.randperm(len(found), generator=chance).tolist()]
+
+
+def _opened(tower: TowerParams, root: Path) -> ClipEncoder:
+    weights = str(tower.weights)
+    if (root / weights).is_file():
+        weights = str(root / weights)
+    model, tokenizer = open_model(str(tower.architecture), weights)
+    return ClipEncoder(model, tokenizer, tower.name)
+
+
+def _require_sense(tower: TowerParams) -> None:
+    named = (tower.architecture is not None, tower.weights is not None)
+    if named not in ((False, False), (True, True)) or all(named) == (tower.width is not None):
+        raise PastaError(
+            f"applications.backbones.towers: {tower.name}: expected either a width, of a tower "
+            "that is distilled here, or an architecture and its weights"
+        )

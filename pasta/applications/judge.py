@@ -1,0 +1,109 @@
+"""A judge that is not the score: the quality that was planted in the simulated raters.
+
+Stored explanations have their quality in the simulator's tables. A new map, one that was steered
+or tuned, gets the quality that the simulator would expect of it: the same formula with the study's
+own standardisation, but without the residual, which is drawn for each stored sample and which
+nothing can be chosen by. With real raters nothing is planted, and there is no judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta.annotations.simulation import properties as measured
+from pasta.annotations.simulation.quality import CHANGES, LIMIT
+from pasta.datasets.stored import StoredDataset
+from pasta.errors import PastaError
+from pasta.params.annotations import QualityParams, SimulationParams
+
+PROPERTIES, QUALITY = "properties.parquet", "quality.parquet"
+Floats = NDArray[np.float64]
+_KIND = "saliency"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The expected quality of saliency maps for one question, in the unit of the simulator."""
+
+    weights: QualityParams
+    overlap: tuple[float, float]  # mean and standard deviation over the study's maps
+    spread: tuple[float, float]
+    correct: float  # the study's share of right predictions
+
+    def expected(self, overlap: Floats, spread: Floats, correct: Floats, shown: Any) -> Floats:
+        """The quality of maps with these properties; ``shown`` is false where a map is empty.
+
+        As in the simulator a missing overlap counts as average.
+        """
+        around = np.nan_to_num(_standard(overlap, self.overlap))
+        wide = np.nan_to_num(_standard(spread, self.spread))
+        right = np.asarray(correct, np.float64) - self.correct
+        weights = self.weights
+        value = weights.overlap * around + weights.correct * right - weights.focus * wide
+        value = np.where(shown, np.clip(value, -LIMIT, LIMIT), -LIMIT)
+        return np.asarray(weights.mean + value, np.float64)
+
+
+def planted_judge(planted: Path | None, params: SimulationParams, question: str) -> Judge | None:
+    """The judge from the simulator's table of properties; None if nothing was simulated."""
+    if planted is None or not (planted / PROPERTIES).is_file() or question in CHANGES:
+        return None  # a new map has no counterpart under a perturbation
+    table = pd.read_parquet(planted / PROPERTIES)
+    own = table[table["kind"] == _KIND]
+    if own.empty:
+        raise PastaError(f"{planted / PROPERTIES}: there is no saliency map to compare others with")
+    shown = own[own["status"] == "ok"]
+    return Judge(
+        getattr(params.questions, question),
+        _moments(shown["overlap"]),
+        _moments(shown["spread"]),
+        float(own["correct"].mean()),
+    )
+
+
+def planted_quality(planted: Path | None, question: str) -> pd.Series[float]:
+    """The planted quality of every stored explanation, by sample; empty if none was planted."""
+    if planted is None or not (planted / QUALITY).is_file():
+        return pd.Series(dtype=np.float64)
+    return pd.read_parquet(planted / QUALITY).set_index("sample_id")[question]
+
+
+class MapJudge:
+    """Judges new maps of one dataset's images."""
+
+    def __init__(self, judge: Judge, dataset: StoredDataset) -> None:
+        self.judge, self.dataset = judge, dataset
+        presence = measured._presence(dataset)
+        self._parts = measured.class_parts(presence, dataset.images)
+        self._labels = dataset.images.set_index("image_id")["label"]
+
+    def __call__(
+        self, maps: NDArray[Any], images: Sequence[str], predicted: Sequence[str]
+    ) -> Floats:
+        """Qualities of maps (n, height, width) as people see them, one for each image."""
+        flat = np.asarray(maps, np.float64).reshape(len(maps), -1)
+        group = pd.DataFrame({"image_id": list(images), "predicted": list(predicted)})
+        inside = measured._map_regions(self.dataset, self._parts, group)(slice(0, len(flat)))
+        shown = np.ptp(flat, axis=1) > 0
+        right = (self._labels.loc[list(images)].to_numpy() == group["predicted"]).to_numpy()
+        return self.judge.expected(
+            measured.overlap(flat, inside), measured.spread(flat), right.astype(float), shown
+        )
+
+
+def _standard(values: Floats, moments: tuple[float, float]) -> Floats:
+    mean, deviation = moments
+    if deviation == 0:
+        return np.zeros(np.shape(values))
+    return np.asarray((values - mean) / deviation, np.float64)
+
+
+def _moments(values: pd.Series[float]) -> tuple[float, float]:
+    return float(values.mean()), float(np.nan_to_num(values.std(ddof=0)))

@@ -1,0 +1,154 @@
+"""Predicted scores of all stored explanations: from stored vectors, nothing is encoded again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta import store, tables
+from pasta.annotations.protocol import load_protocol
+from pasta.applications.judge import planted_quality
+from pasta.embedding import inputs
+from pasta.embedding.stored import load_embeddings
+from pasta.errors import PastaError
+from pasta.params import Params
+from pasta.params.embedding import EmbeddingParams
+from pasta.registry import did_you_mean
+from pasta.scoring.folder import ScorerCard, StoredScorer, load_scorer
+from pasta.scoring.material import collect
+from pasta.scoring.splits import split
+from pasta.tracking import file_md5
+
+# sample_id to status are those of the explanations table. score, low, high: predicted stars and
+# their 90 % interval, NaN where an explanation shows nothing. good: the same as a number from 0
+# (the worst answer) to 1 (the best), whatever the direction of the question. held_out: whether the
+# scorer has seen no explanation of the image. quality: what was planted, turned so that more is
+# better, in the simulator's unit; NaN with real raters.
+COLUMNS = (
+    *("sample_id", "dataset", "image_id", "image", "method", "backbone", "technique", "kind"),
+    *("predicted", "status", "score", "low", "high", "good", "held_out", "quality"),
+)
+
+
+def score_stored(
+    folders: Sequence[Path],
+    labels: Path,
+    params: Params,
+    question: str,
+    scorer: Path,
+    planted: Path | None = None,
+) -> pd.DataFrame:
+    """One row for each stored explanation with what the public scorer says of it, see COLUMNS.
+
+    Parameters
+    ----------
+    folders
+        Of the datasets, in the order in which the scorer's stage was given them.
+    labels
+        The labels table that the scorer has learned from: it says which images it has not seen.
+    question
+        Whose stars are predicted; a scorer that has not learned it is an error.
+    scorer, planted
+        The folders of the public scorer, and of what was planted in the simulated raters.
+    """
+    stored = load_scorer(scorer)
+    column = question_column(stored.card, question, scorer)
+    settings = own_settings(stored.card, params.embedding)
+    parts = [_scored(folder, stored, settings, column) for folder in folders]
+    found = pd.concat(parts, ignore_index=True)
+    found["image"] = found["dataset"] + "/" + found["image_id"]
+    found["technique"] = found["method"] + "/" + found["backbone"]
+    found["good"] = goodness(found["score"].to_numpy(), question, params.annotations.protocol)
+    seen = training_images(folders, labels, params, stored.card, settings)
+    found["held_out"] = ~found["image"].isin(seen)
+    truth = planted_quality(planted, question) * direction(question, params.annotations.protocol)
+    found["quality"] = found["sample_id"].map(truth).astype(float)
+    return found[list(COLUMNS)]
+
+
+def question_column(card: ScorerCard, question: str, scorer: Path) -> int:
+    """Where a question stands among those of a scorer, or an error that names what it knows."""
+    if question not in card.questions:
+        hint = did_you_mean(question, list(card.questions))
+        known = ", ".join(card.questions)
+        raise PastaError(
+            f"{scorer}: the scorer answers {known} and has not learned {question!r}. {hint}"
+        )
+    return card.questions.index(question)
+
+
+def direction(question: str, protocol: str) -> int:
+    """1 where many stars are good news, -1 where they are bad."""
+    return load_protocol(protocol).question(question).direction or 1
+
+
+def goodness(stars: NDArray[Any], question: str, protocol: str) -> NDArray[np.float64]:
+    """Stars from 0, the worst answer to a question, to 1, the best."""
+    up = (np.asarray(stars, np.float64) - 1) / 4
+    return up if direction(question, protocol) > 0 else 1 - up
+
+
+def own_settings(card: ScorerCard, settings: EmbeddingParams) -> EmbeddingParams:
+    """The embedding's parameters that a scorer was trained with."""
+    shown = card.preprocessing.model_dump(exclude={"overlay"})
+    return settings.model_copy(
+        update={"encoder": card.encoder.name, "weights": card.encoder.weights, **shown}
+    )
+
+
+def training_images(
+    folders: Sequence[Path],
+    labels: Path,
+    params: Params,
+    card: ScorerCard,
+    settings: EmbeddingParams,
+) -> frozenset[str]:
+    """The images (``dataset/image``) of which the public scorer has seen an explanation.
+
+    They follow from the split that the scorer's stage makes; other labels or explanations than
+    those it was given would give another split, so they are an error.
+    """
+    known = set(card.training.values())
+    for file in (labels, *(folder / "explanations.parquet" for folder in folders)):
+        if file_md5(file) not in known:
+            raise PastaError(
+                f"{file}: the scorer was trained with another version of this table, so it is "
+                "not known which images it has seen; `dvc repro scorer` trains it again"
+            )
+    material = collect(folders, store.read(labels, tables.LABELS))
+    _, rows = material.rated(settings)
+    samples = material.samples.iloc[rows].reset_index(drop=True)
+    share = params.scoring.public.train
+    places = samples[["dataset", "image", "technique"]]
+    parts = split(places, "image_and_technique", share, params.seed)
+    return frozenset(samples["image"].iloc[parts.train])
+
+
+def _scored(
+    folder: Path, stored: StoredScorer, settings: EmbeddingParams, column: int
+) -> pd.DataFrame:
+    card, embedded = stored.card, load_embeddings(folder, settings)
+    if embedded.encoder["md5"] != card.encoder.md5:
+        raise PastaError(
+            f"{folder}: the stored vectors were made by an encoder with the md5 "
+            f"{embedded.encoder['md5']}, the scorer was trained with {card.encoder.md5}; "
+            "`dvc repro` brings both up to date"
+        )
+    usable = embedded.usable
+    table = embedded.table.drop(columns=["scale", "row"]).copy()
+    features = embedded.vectors[usable]
+    if card.labels is not None:
+        features = inputs.with_label(
+            features, table["predicted"][usable].tolist(), card.labels.order
+        )
+    answer = stored.fitted.predict(features)
+    for name, values in (("score", answer.stars), ("low", answer.low), ("high", answer.high)):
+        table[name] = np.nan
+        if values is not None:
+            table.loc[usable, name] = values[:, column].astype(np.float64)
+    return table

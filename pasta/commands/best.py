@@ -1,0 +1,126 @@
+"""`pasta best`: the explanation of an image that people would like most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pasta.applications.best import Best, Ranked
+
+
+def best(
+    image: Annotated[Path, typer.Argument(help="an image file of any common format")],
+    dataset: Annotated[str, typer.Option(help="whose classifiers, e.g. coco")],
+    backbone: Annotated[str, typer.Option(help="which classifier is explained")] = "resnet50",
+    question: Annotated[str, typer.Option(help="Q1 to Q6")] = "Q1",
+    scorer: Annotated[
+        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
+    ] = None,
+    shown: Annotated[
+        int, typer.Option(min=1, help="explanations in the picture, the winner first")
+    ] = 4,
+    out: Annotated[
+        Path | None, typer.Option(help="the picture to write; its name says the format")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+) -> None:
+    """Explain an image by all methods and choose the one with the best predicted score.
+
+    `pasta best cat.jpg --dataset catsdogscars` prints the methods in their order and writes
+    `cat.best.png` with the winner beside the runners-up.
+    """
+    from pasta.applications.best import best_explanations
+    from pasta.commands.explanations import _require_format
+    from pasta.datasets.vocabulary import vocabulary
+    from pasta.explanations.techniques import techniques
+    from pasta.progress import bar
+
+    vocabulary(dataset)  # an unknown dataset is found before the work
+    target = out or Path(f"{image.stem}.best.png")
+    _require_format(target)
+    number = sum(one.backbone == backbone for one in techniques())
+    with bar(f"explain {image.name}", number, "techniques") as line:
+        found = best_explanations(
+            image, dataset, backbone, question, scorer, advance=lambda key: line.advance(words=key)
+        )
+    _save(found, target, shown)
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(_plain(found, target), indent=2))
+    else:
+        _print(found)
+        typer.echo(f"wrote {target}")
+
+
+def _print(found: Best) -> None:
+    from pasta.commands.show import print_table
+
+    columns = ("place", "technique", "stars", "90 % interval", "note")
+    rows = [
+        (
+            "-" if one.place is None else f"{one.place}{' =' if one.tied else ''}",
+            one.answer.technique.key,
+            "-" if one.place is None else f"{one.score.score:.2f}",
+            "-"
+            if one.place is None or one.score.low is None
+            else f"{one.score.low:.1f} to {one.score.high:.1f}",
+            _note(one),
+        )
+        for one in found.ranked
+    ]
+    first = found.ranked[0].answer
+    title = f"{first.predicted} ({first.probability:.1%}), {found.question}: {found.wording}"
+    print_table(title, columns, rows, numbers=columns[:1] + columns[2:4])
+    if found.ranked[0].place is None:
+        typer.echo("no explanation of this image can be scored: all show nothing", err=True)
+    elif found.undecided:
+        typer.echo("all explanations have the same score: it cannot choose among them", err=True)
+    elif found.ranked[0].tied:
+        names = [one.answer.technique.key for one in found.ranked if one.place == 1]
+        typer.echo(f"{' and '.join(names)} share the first place", err=True)
+
+
+def _note(one: Ranked) -> str:
+    if one.place is None:
+        return f"shows nothing ({one.answer.status})"
+    return "" if one.score.familiar else "unlike what the scorer was trained on"
+
+
+def _plain(found: Best, target: Path) -> dict[str, Any]:
+    first = found.ranked[0].answer
+    return {
+        "question": found.question,
+        "predicted": first.predicted,
+        "probability": first.probability,
+        "undecided": found.undecided,
+        "picture": str(target),
+        "explanations": [
+            {
+                "place": one.place,
+                "tied": one.tied,
+                "technique": one.answer.technique.key,
+                "score": None if one.place is None else one.score.score,
+                "interval": None
+                if one.place is None or one.score.low is None
+                else [one.score.low, one.score.high],
+                "familiar": one.score.familiar,
+                "status": one.answer.status,
+            }
+            for one in found.ranked
+        ],
+    }
+
+
+def _save(found: Best, target: Path, shown: int) -> None:
+    from PIL import Image
+
+    from pasta import store
+    from pasta.applications.best import best_picture
+
+    with store.atomic(target) as temporary:
+        kind = Image.registered_extensions()[target.suffix.lower()]
+        Image.fromarray(best_picture(found, shown)).save(temporary, kind)

@@ -1,0 +1,198 @@
+"""`pasta tune`: settings of an explanation method by predicted score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pasta.applications.tuning import Tuned
+
+
+def tune(
+    technique: Annotated[str, typer.Option(help="method/backbone, e.g. lime/resnet50")],
+    grid: Annotated[
+        Path, typer.Option(metavar="FILE", help="YAML with {setting: [values]}, see above")
+    ],
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option(help="whose images, e.g. coco; may be given several times, else all"),
+    ] = None,
+    question: Annotated[str, typer.Option(help="whose predicted stars to raise")] = "Q1",
+    images: Annotated[int, typer.Option(min=1, help="of each dataset, to choose on")] = 8,
+    held_out: Annotated[int, typer.Option(min=1, help="others of each, to compare on")] = 8,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="try so many, chosen by Optuna; else all")
+    ] = None,
+    subsets: Annotated[int, typer.Option(min=3, help="for each faithfulness correlation")] = 50,
+    scorer: Annotated[
+        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
+    ] = None,
+    storage: Annotated[
+        Path | None, typer.Option(help="SQLite file of the search; else beside the grid")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+) -> None:
+    """Find settings of an explanation method that people would rate higher.
+
+    The grid is a YAML file with the settings to vary, for instance
+
+        kernel_width: [0.1, 0.15, 0.25]
+
+        segments: [20, 30, 50]
+
+    Settings are those of `explanations.methods` in params.yaml (`pasta profile show demo`); for
+    CAM methods there is also `layer`, the name of the target layer: `network.layer3.-1` is the
+    last block of that stage. What is not in the grid stays as it is.
+
+    Every combination is scored on test images that nobody has rated. **The score can be
+    over-optimised**, so the winner is compared with the default on other such images: its score,
+    its faithfulness, which was not optimised, and, where raters are simulated, the quality they
+    really see. Look at these numbers before you use the winner.
+
+    A killed search goes on where it was when it is started again with the same grid and numbers.
+    Every candidate is a nested run in MLflow.
+    """
+    from pasta.applications.tuning_grid import read_grid
+    from pasta.explanations.techniques import technique as named
+
+    chosen, values = named(technique), read_grid(grid)
+    place = storage or grid.with_suffix(f".{technique.replace('/', '-')}.db")
+    tuned = _tuned(
+        chosen,
+        values,
+        _folders(dataset),
+        question,
+        images,
+        held_out,
+        trials,
+        subsets,
+        scorer,
+        place,
+    )
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(_plain(tuned), indent=2))
+    else:
+        _print(tuned, place)
+
+
+def _tuned(
+    technique: Any,
+    values: dict[str, list[Any]],
+    folders: list[Path],
+    question: str,
+    images: int,
+    held_out: int,
+    trials: int | None,
+    subsets: int,
+    scorer: Path | None,
+    storage: Path,
+) -> Tuned:
+    from pasta.applications.tuning import Budget
+    from pasta.applications.tuning import tune as search
+    from pasta.applications.tuning_tracking import log_candidate, log_tuned
+    from pasta.params import load_params
+    from pasta.paths import DATA, project_root
+    from pasta.progress import bar
+    from pasta.scoring.score import PastaScore
+    from pasta.tracking import prepare, tracked_run
+
+    connecting = prepare("explanations")
+    params, root = load_params(), project_root()
+    budget = Budget(images, held_out, subsets, _RESAMPLES, "--images + --held-out")
+    metric = PastaScore.load(question, scorer)
+    connecting.join()
+    total = 1
+    for own in values.values():
+        total *= max(len(own), 1)
+    settings = {"technique": technique.key, "grid": {key: str(own) for key, own in values.items()}}
+    about = {**settings, "question": question, "images": images, "held_out": held_out}
+    with (
+        tracked_run("explanations", "tune", f"tune {technique.key}", params=about) as run,
+        bar(f"tune {technique.key}", min(total, trials or total) + 1, "candidates") as line,
+    ):
+
+        def tell(one: Any, answer: Any) -> None:
+            log_candidate(one, answer)
+            line.advance()
+
+        tuned = search(
+            technique,
+            values,
+            folders,
+            params,
+            metric,
+            root,
+            storage,
+            budget,
+            planted=root / DATA / "planted",
+            trials=trials,
+            tell=tell,
+        )
+        log_tuned(run, tuned)
+    return tuned
+
+
+def _folders(names: list[str] | None) -> list[Path]:
+    """Of the named datasets, or of all that are there."""
+    from pasta.datasets.vocabulary import VOCABULARIES, vocabulary
+    from pasta.errors import PastaError
+    from pasta.paths import dataset_folder
+
+    wanted = [vocabulary(name).dataset for name in dict.fromkeys(names or VOCABULARIES)]
+    found = [dataset_folder(name) for name in wanted]
+    there = [folder for folder in found if (folder / "explanations.parquet").is_file()]
+    missing = [folder for folder in found if folder not in there]
+    if missing and (names or not there):
+        raise PastaError(f"{missing[0]}: there are no explanations here; `dvc repro` makes them")
+    return there
+
+
+def _plain(tuned: Tuned) -> dict[str, Any]:
+    """JSON has no NaN: what is not there is null."""
+
+    def rows(frame: Any) -> list[dict[str, Any]]:
+        return [
+            {key: value if known[key] else None for key, value in row.items()}
+            for row, known in zip(
+                frame.to_dict("records"), frame.notna().to_dict("records"), strict=True
+            )
+        ]
+
+    return {
+        "technique": tuned.technique.key,
+        "default": tuned.default,
+        "winner": tuned.winner,
+        "conclusion": tuned.conclusion,
+        "candidates": rows(tuned.candidates),
+        "verdict": rows(tuned.verdict),
+    }
+
+
+def _print(tuned: Tuned, storage: Path) -> None:
+    from pasta.commands.show import console, print_table
+
+    rows = [
+        (
+            row["candidate"],
+            f"{row['score']:.3f}",
+            "" if row["default"] else f"{row['difference']:+.3f}",
+            str(row["best_on"]),
+            str(row["missing"] or ""),
+            ", ".join(word for word in ("default", "winner", "tied") if row[word]),
+        )
+        for row in tuned.candidates.to_dict("records")
+    ]
+    columns = ("candidate", "score", "to default", "best on", "empty maps", "note")
+    print_table(f"{tuned.technique.key}, predicted", columns, rows, numbers=columns[1:5])
+    for sentence in tuned.conclusion:
+        console().print(sentence, highlight=False)
+    if tuned.resumed:
+        console().print(f"{tuned.resumed} candidates were already in {storage}", highlight=False)
+
+
+_RESAMPLES = 2000
