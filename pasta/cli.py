@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from pasta.commands import data, explanations, models, outcome, profile, score, tables
+from pasta.commands import (
+    analyse,
+    best,
+    data,
+    explanations,
+    metrics,
+    models,
+    outcome,
+    profile,
+    report,
+    score,
+    tables,
+    tune,
+)
 from pasta.commands.annotations import app as annotations_app
 from pasta.stage import guarded
 
@@ -25,7 +38,13 @@ app.command("models")(models.models)
 app.command("predict")(models.predict)
 app.command("techniques")(explanations.techniques)
 app.command("explain")(explanations.explain)
+app.command("metrics")(metrics.metrics)
+app.command("measure")(metrics.measure)
 app.command("score")(score.score)
+app.command("best")(best.best)
+app.command("tune")(tune.tune)
+app.command("analyse")(analyse.analyse)
+app.command("report")(report.report)
 app.command("outcome")(outcome.outcome)
 
 

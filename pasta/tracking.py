@@ -20,14 +20,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pasta import store
 from pasta.errors import PastaError
-from pasta.paths import project_root
+from pasta.paths import FIGURES, project_root
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 Experiment = Literal[
-    "classifiers", "explanations", "annotations", "scorers", "correlations", "reports"
+    "classifiers",
+    "explanations",
+    "annotations",
+    "scorers",
+    "correlations",
+    "applications",
+    "reports",
 ]
 LARGEST_ARTIFACT = 2_000_000  # bytes; anything larger belongs to DVC
 PATIENCE = 6.0  # seconds to wait for a tracking server
@@ -48,11 +54,15 @@ class Run:
         """Numbers that can be compared between runs."""
         _mlflow().log_metrics({key: float(value) for key, value in metrics.items()}, step=step)
 
-    def log_curve(self, name: str, values: Sequence[float]) -> None:
-        """One number per epoch, sent in one request."""
+    def log_curve(self, name: str, values: Sequence[float], last: int | None = None) -> None:
+        """One number per epoch, sent in one request.
+
+        Epochs count from 1; ``last`` is that of the last value, for curves that start later.
+        """
         from mlflow.entities import Metric
 
-        points = [Metric(name, float(value), 0, step) for step, value in enumerate(values)]
+        before = 0 if last is None else last - len(values)
+        points = [Metric(name, float(v), 0, step) for step, v in enumerate(values, before + 1)]
         client = _mlflow().MlflowClient()
         for start in range(0, len(points), 1000):
             client.log_batch(self.run_id, metrics=points[start : start + 1000])
@@ -224,16 +234,34 @@ def _artifact_location(uri: str, experiment: str) -> str | None:
 def _provenance(stage: str) -> dict[str, str]:
     from pasta.params import load_params
 
-    root = project_root()
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    commit, changed = git_state(project_root())
     return {
         "stage": os.environ.get("DVC_STAGE", stage),
         "profile": load_params().profile,
         "git.commit": commit or "unknown",
-        "git.dirty": "unknown" if changes is None else str(bool(changes)).lower(),
+        "git.dirty": "unknown" if changed is None else str(changed).lower(),
         "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
     }
+
+
+def git_state(root: Path) -> tuple[str | None, bool | None]:
+    """The commit, and whether tracked files differ from it; None where there is no git.
+
+    What a run itself writes (the lock and the figures) does not count: it changes while stages
+    run, whatever the code is.
+    """
+    own = [f":!{path}" for path in ("dvc.lock", FIGURES.as_posix())]
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *own)
+    return _git(root, "rev-parse", "HEAD"), None if changes is None else bool(changes)
+
+
+def committed(root: Path, file: Path, most: int) -> Iterator[str]:
+    """What a file held in the latest commits that changed it, newest first."""
+    listed = _git(root, "log", f"--max-count={most}", "--format=%H", "--", file.as_posix())
+    for commit in (listed or "").split():
+        text = _git(root, "show", f"{commit}:{file.as_posix()}")
+        if text:
+            yield text
 
 
 def _git(root: Path, *arguments: str) -> str | None:

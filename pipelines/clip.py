@@ -48,8 +48,9 @@ def main(
             line.advance(words=words)
 
         about, history = make_clip(parts, settings, params.seed, out, show)
+        epochs = max(map(len, history.curves.values()))  # those on small pictures are not validated
         for name, values in history.curves.items():
-            run.log_curve(name, values)
+            run.log_curve(name, values, last=epochs)
         run.log_metrics(flatten({"zero_shot_accuracy": about["zero_shot_accuracy"]}))
 
 

@@ -34,6 +34,7 @@ def test_a_run_knows_its_commit_its_data_and_its_stage(inside: Path) -> None:
     ) as run:
         run.log_metrics({"accuracy": 0.9})
         run.log_curve("loss", [3.0, 2.0, 1.0])
+        run.log_curve("accuracy by epoch", [0.5, 0.6], last=5)
         run.log_table(pd.DataFrame({"x": [1]}), "x.csv")
         run.log_file(data)
     stored = mlflow.MlflowClient().get_run(store.read_json(out)["run_id"])
@@ -44,7 +45,9 @@ def test_a_run_knows_its_commit_its_data_and_its_stage(inside: Path) -> None:
     assert tags["md5.pipelines/data/a.bin"] == hashlib.md5(b"content").hexdigest()  # noqa: S324
     assert stored.data.params == {"a.b": "1"} and stored.data.metrics["accuracy"] == 0.9
     history = mlflow.MlflowClient().get_metric_history(run.run_id, "loss")
-    assert [point.value for point in history] == [3.0, 2.0, 1.0]
+    assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0), (3, 1.0)]
+    late = mlflow.MlflowClient().get_metric_history(run.run_id, "accuracy by epoch")
+    assert [(point.step, point.value) for point in late] == [(4, 0.5), (5, 0.6)]
     names = {file.path for file in mlflow.MlflowClient().list_artifacts(run.run_id)}
     assert names == {"a.bin", "x.csv"}
     assert (inside / "mlflow.db").exists() and (inside / ".mlflow/classifiers").is_dir()

@@ -14,12 +14,15 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from pasta.errors import InputError
+from pasta.params.analysis import AnalysisParams
 from pasta.params.annotations import AnnotationParams
+from pasta.params.applications import ApplicationsParams
 from pasta.params.base import Section
 from pasta.params.clip import ClipParams
 from pasta.params.datasets import DatasetParams, DatasetsParams
 from pasta.params.embedding import EmbeddingParams
 from pasta.params.explanations import ExplanationParams
+from pasta.params.measure import MeasureParams
 from pasta.params.models import AllModelsParams
 from pasta.params.scoring import ScoringParams
 from pasta.paths import PARAMS, project_root
@@ -39,6 +42,9 @@ class Params(Section):
     annotations: AnnotationParams
     embedding: EmbeddingParams
     scoring: ScoringParams
+    metrics: MeasureParams
+    analysis: AnalysisParams
+    applications: ApplicationsParams
 
 
 __all__ = ["DatasetParams", "Params", "load_params"]

@@ -29,6 +29,7 @@ _SETTINGS: Any = {  # matplotlib's stubs want literal keys
     "legend.frameon": False,
     "svg.hashsalt": "pasta",  # two builds of a figure are byte-equal
     "svg.fonttype": "none",
+    "text.parse_math": False,  # names may hold a dollar
 }
 
 

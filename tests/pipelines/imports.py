@@ -24,12 +24,21 @@ def reached(script: Path, root: Path) -> set[Path]:
 
 
 def _names(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in _walked(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _walked(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything that may run: imports for type checkers never do."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from _walked(child)
 
 
 def _files(name: str, root: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import mlflow
 import numpy as np
 import pandas as pd
+import pypdfium2
 import pytest
 from PIL import Image
 
@@ -16,6 +17,10 @@ from pasta.models.catalog import ORDER
 from tests.conftest import Runner, copy_project, runner
 
 DATASETS = ("catsdogscars", "pascalpart", "monumai", "coco")
+REPORTS = (
+    *("overview", "dataset", "agreement", "correlation"),
+    *("score", "applications", "replication"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +138,38 @@ def test_images_are_predicted_from_the_command_line(run: Runner, project: Path) 
     assert "resnet50_bcos" in run("pasta", "models").stdout
 
 
+def test_every_report_is_there_and_the_outcome_names_them(run: Runner, project: Path) -> None:
+    said = run("pasta", "outcome").stdout
+    assert "What was found" in said and said.count("\n- ") == 3
+    for name in REPORTS:
+        assert f"reports/{name}.pdf" in said
+        text = _text(project / f"reports/{name}.pdf")
+        assert "Made of simulated votes" in text and "this was not computed" not in text
+    before = (project / "reports/agreement.pdf").read_bytes()
+    run("pasta", "report", "agreement")
+    assert (project / "reports/agreement.pdf").read_bytes() == before
+    assert "replication" in run("pasta", "report", "--list").stdout
+
+
+def test_metrics_and_their_study_are_tables_and_a_run(run: Runner, project: Path) -> None:
+    for dataset in DATASETS:
+        folder = project / "pipelines/data" / dataset
+        explained = store.read(folder / "explanations.parquet", tables.EXPLANATIONS)
+        values = store.read(
+            folder / "metric_values.parquet", tables.METRIC_VALUES, {"explanations": explained}
+        )
+        maps = explained.loc[explained["kind"] == "saliency", "sample_id"]
+        assert set(values["sample_id"]) == set(maps)
+        assert (values["value"].notna() == (values["status"] == "ok")).all()
+    found = pd.read_csv(project / "pipelines/data/analysis/correlation/correlations.csv")
+    assert {"overall", "dataset", "backbone", "within technique"} == set(found["scope"])
+    client = mlflow.MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    record = store.read_json(project / "pipelines/data/analysis/correlation.run.json")
+    assert any(
+        name.startswith("spearman.Q1.") for name in client.get_run(record["run_id"]).data.metrics
+    )
+
+
 def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, project: Path) -> None:
     before = store.read_json(project / "pipelines/data/annotations.json")
     run("pasta", "annotations", "simulate", "new", "--samples", "5")
@@ -149,7 +186,14 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     assert "nothing changes" in run("pasta", "annotations", "import", "new").stdout
     again = run("dvc", "repro").stdout
     ran = {line.split("'")[1] for line in again.splitlines() if line.startswith("Running stage")}
-    assert ran == {"votes", "labels", "score", "scorer"}
+    assert ran == {
+        *("votes", "labels", "score", "scorer"),
+        *("counts", "agreement", "preference", "correlation", "replication"),
+        *("mixture", "steering", "backbones", "tuning"),
+        *(f"report@{name}" for name in REPORTS),
+    }
+    overview = _text(project / "reports/overview.pdf")
+    assert "Changes since the version before" in overview and "study.votes" in overview
     after = store.read_json(project / "pipelines/data/annotations.json")
     assert after["votes"] == before["votes"] + 150
     labels = store.read(project / "pipelines/data/labels.parquet", tables.LABELS)
@@ -235,6 +279,13 @@ def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project:
         assert f"explanations of {dataset}: gradcam/vit_b_16: " in said
         assert f"explanations of {dataset}: gradcam/resnet50: " not in said
     assert "clip:" not in said and "images of" not in said
+
+
+def _text(file: Path) -> str:
+    pdf = pypdfium2.PdfDocument(file)
+    pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
+    pdf.close()
+    return "\n".join(pages)
 
 
 def _locked(project: Path, path: str) -> str:

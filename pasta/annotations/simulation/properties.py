@@ -55,7 +55,7 @@ def measure(folder: Path) -> pd.DataFrame:
     for (method, backbone), group in table.groupby(["method", "backbone"], sort=False):
         stem = folder / "explanations" / f"{method}.{backbone}"
         if group["kind"].iloc[0] == "saliency":
-            load = _maps(Path(f"{stem}.npy"))
+            load = seen_maps(Path(f"{stem}.npy"))
             region = _map_regions(dataset, parts, group)
         else:
             load = _concepts(Path(f"{stem}.parquet"), dataset)
@@ -149,7 +149,7 @@ def _change(values: Floats, empty: Flags, after: pd.DataFrame, load: Loader) -> 
     return result
 
 
-def _maps(file: Path) -> Loader:
+def seen_maps(file: Path) -> Loader:
     """Maps as people see them, flattened; the same arithmetic as ``shown_maps``.
 
     A signed method shows in its file: positive ones have been rectified.

@@ -1,0 +1,206 @@
+"""Anybody's ratings from CSV files: other ids, questions and scales than those of our study.
+
+The contracts of :mod:`pasta.tables` are for our own study. Here only what the statistics need is
+asked for, so that a table from a spreadsheet will do; what is wrong is refused with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasta.annotations.formats.decoding import as_utf8, read_lines
+from pasta.annotations.formats.tidy import DELIMITERS
+from pasta.errors import InputError
+from pasta.registry import did_you_mean
+
+KEY = ("sample_id", "annotator_id", "question")
+RATINGS = ((*KEY, "rating"), ("submitted_at", "simulated"))
+ANNOTATORS = (("annotator_id",), ("age", "sex", "country"))
+SAMPLES = (("sample_id",), ("kind", "dataset", "image_id", "method", "backbone", "technique"))
+RESERVED = {"annotator_id": "mean", "question": "all"}  # names of rows in the results
+_WHOLE = r"[+-]?\d{1,9}(?:\.0+)?"
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file as text: the columns that are known, the line of each row, and the other columns."""
+
+    file: Path
+    frame: pd.DataFrame
+    lines: NDArray[np.int64]
+    ignored: tuple[str, ...]
+
+    def refuse(self, bad: Mask, column: str, problem: str, expected: str) -> None:
+        """Raise an error that names the first bad row, if there is one."""
+        rows = np.flatnonzero(bad)
+        if not len(rows):
+            return
+        value = str(self.frame[column].iloc[rows[0]])
+        shown = repr(value if len(value) <= 60 else f"{value[:57]}...") if value else "nothing"
+        more = f"; {len(rows) - 1} more rows are like it" if len(rows) > 1 else ""
+        raise InputError(
+            f"{problem}: found {shown}{more}",
+            file=self.file,
+            row=int(self.lines[rows[0]]),
+            column=column,
+            expected=expected,
+        )
+
+
+def read_ratings(file: Path, categories: Sequence[int]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Ratings, typed and checked, and the names of columns that were left aside.
+
+    An empty rating is one that was not given; it stays in the frame as missing.
+    """
+    given = read_text(file, *RATINGS)
+    frame = given.frame
+    if frame.empty:
+        raise InputError("holds no ratings", file=file, expected="a row for each rating")
+    for name in KEY:
+        _named(given, name)
+    twice = frame.duplicated(list(KEY)).to_numpy()
+    if twice.any():
+        row = int(np.flatnonzero(twice)[0])
+        same = (frame[list(KEY)] == frame[list(KEY)].iloc[row]).all(axis=1).to_numpy()
+        first = int(given.lines[np.flatnonzero(same)[0]])
+        problem = f"the vote of row {first} is given again"
+        expected = "one rating for each sample, annotator and question"
+        given.refuse(twice, "annotator_id", problem, expected)
+    typed: dict[str, Any] = {"rating": _ratings(given, categories)}
+    if "submitted_at" in frame:
+        typed["submitted_at"] = _times(given)
+    if "simulated" in frame:
+        texts = frame["simulated"].str.lower()
+        wrong = ~texts.isin(list(_FLAGS)).to_numpy(bool)
+        given.refuse(wrong, "simulated", "neither true nor false", "true or false")
+        typed["simulated"] = texts.map(_FLAGS).astype(bool)
+    return frame.assign(**typed), given.ignored
+
+
+def read_annotators(file: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Who rated. Ages and the rest stay text: the report says what it cannot use."""
+    given = read_text(file, *ANNOTATORS)
+    _once(given, "annotator_id")
+    return _or_missing(given.frame), given.ignored
+
+
+def read_samples(file: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """What was rated: the kind of explanation and the image of each sample, as far as known."""
+    given = read_text(file, *SAMPLES)
+    _once(given, "sample_id")
+    return _or_missing(given.frame), given.ignored
+
+
+def read_text(file: Path, needed: Sequence[str], optional: Sequence[str]) -> Given:
+    """The known columns of a CSV file as trimmed text.
+
+    Understood: commas, semicolons or tabs, a byte-order mark, any line ends, quoted cells, blank
+    lines.
+    """
+    text = as_utf8(read_lines(file), file).decode("utf-8")
+    delimiter = _delimiter(text, (*needed, *optional))
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter, strict=True)
+    before = 0
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                rows.append([cell.strip() for cell in cells])
+                lines.append(before + 1)
+            before = reader.line_num
+    except csv.Error as error:
+        raise InputError(f"cannot be read as CSV: {error}", file=file, row=before + 1) from error
+    if not rows:
+        raise InputError("is empty", file=file, expected=f"columns {', '.join(needed)}")
+    header = rows[0]
+    _check_header(file, lines[0], header, needed)
+    for cells, line in zip(rows, lines, strict=True):
+        if len(cells) != len(header):
+            problem = f"the row has {len(cells)} cells"
+            raise InputError(
+                problem, file=file, row=line, expected=f"{len(header)} cells, as in the header"
+            )
+    frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
+    columns = [name for name in (*needed, *optional) if name in header]
+    ignored = tuple(name for name in header if name not in columns)
+    return Given(file, frame[columns], np.array(lines[1:], np.int64), ignored)
+
+
+def _delimiter(text: str, names: Sequence[str]) -> str:
+    """The delimiter by which the first line has most of the names."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return max(DELIMITERS, key=lambda sign: sum(_bare(one) in names for one in first.split(sign)))
+
+
+def _bare(cell: str) -> str:
+    return cell.strip().strip('"').strip()
+
+
+def _check_header(file: Path, line: int, header: list[str], needed: Sequence[str]) -> None:
+    twice = [name for name in header if name and header.count(name) > 1]
+    if twice:
+        raise InputError("stands twice", file=file, row=line, column=twice[0], expected="it once")
+    for name in needed:
+        if name not in header:
+            given = [one for one in header if one and one not in needed]
+            hint = did_you_mean(name, given) if given else "There are no other columns."
+            expected = f"the columns {', '.join(needed)}"
+            problem = f"this column is missing. {hint.replace('Known:', 'Given:')}"
+            raise InputError(problem, file=file, row=line, column=name, expected=expected)
+
+
+def _named(given: Given, name: str) -> None:
+    texts = given.frame[name]
+    given.refuse((texts == "").to_numpy(), name, "there is no name", "a name")
+    if name in RESERVED:
+        word = RESERVED[name]
+        expected = f"another name: {word!r} is the name of a row in the results"
+        given.refuse((texts == word).to_numpy(), name, "this name cannot be used", expected)
+
+
+def _once(given: Given, name: str) -> None:
+    given.refuse((given.frame[name] == "").to_numpy(), name, "there is no name", "a name")
+    again = given.frame[name].duplicated().to_numpy()
+    given.refuse(again, name, "stands in an earlier row too", "every name once")
+
+
+def _ratings(given: Given, categories: Sequence[int]) -> pd.Series[Any]:
+    texts = given.frame["rating"]
+    low, high = min(categories), max(categories)
+    expected = f"a whole number from {low} to {high}, or nothing (another scale: --scale)"
+    empty = (texts == "").to_numpy()
+    wrong = ~empty & ~texts.str.fullmatch(_WHOLE).to_numpy(bool)
+    given.refuse(wrong, "rating", "not a rating", expected)
+    numbers = pd.to_numeric(texts.mask(empty)).astype(np.float64)
+    off = ~empty & ~numbers.isin(list(categories)).to_numpy(bool)
+    given.refuse(off, "rating", "not on the scale", expected)
+    if empty.all():
+        raise InputError("no row has a rating", file=given.file, column="rating", expected=expected)
+    return numbers
+
+
+def _times(given: Given) -> pd.Series[Any]:
+    texts = given.frame["submitted_at"]
+    empty = texts == ""
+    times = pd.to_datetime(texts.mask(empty), utc=True, errors="coerce", format="ISO8601")
+    wrong = (times.isna() & ~empty).to_numpy(bool)
+    expected = "a time such as 2024-05-01T12:30:00Z, or nothing"
+    given.refuse(wrong, "submitted_at", "cannot be read as a time", expected)
+    return times
+
+
+def _or_missing(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.astype(object).mask(frame == "", None)

@@ -1,0 +1,149 @@
+"""`pasta analyse`: agreement and bias of anybody's ratings, without the rest of the project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pasta.errors import InputError, PastaError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_STEPS = 101  # of a scale; beyond it ratings are no categories
+
+
+def analyse(
+    ratings: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RATINGS.csv", help="columns sample_id, annotator_id, question, rating"
+        ),
+    ],
+    annotators: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="annotator_id and any of age, sex, country"),
+    ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="sample_id and any of kind, dataset, image_id"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="where to write; else RATINGS-agreement"),
+    ] = None,
+    scale: Annotated[str, typer.Option(metavar="LOW-HIGH", help="first and last step")] = "1-5",
+    resamples: Annotated[int, typer.Option(min=100, help="of the bootstrap")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="of the bootstrap and the tests")] = 0,
+    open_: Annotated[bool, typer.Option("--open", help="show the PDF when it is done")] = False,
+) -> None:
+    """Say how well annotators agree and whether it matters who they are, as a PDF and tables.
+
+    RATINGS.csv has one row for each rating, for example
+
+        sample_id,annotator_id,question,rating
+        cat-17,ann,trust,4
+        cat-17,bob,trust,5
+
+    `submitted_at` (a time such as 2024-05-01T12:30:00Z) adds order, fatigue and speed;
+    `simulated` (true or false) marks ratings that no person gave. An empty rating counts as not
+    given.
+
+    With `--annotators` the report compares sexes, ages and countries; with `--samples` it compares
+    kinds of explanation, and intervals allow for samples that share an image. What is missing is
+    said in the report, and the rest is there.
+
+    Writes `agreement.pdf` and one CSV file for each table, or nothing at all if the input is not
+    in order.
+    """
+    from analysis.suites.agreement import agreement_tables
+    from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
+    from reports.pages.agreement import agreement_report
+    from reports.pages.agreement_lookup import printable
+    from reports.typesetting import compiled
+
+    categories = steps(scale)
+    folder = out or Path(f"{ratings.stem}-agreement")
+    if folder.exists() and not folder.is_dir():
+        raise PastaError(f"{folder}: is a file; --out wants a folder")
+    votes, ignored = read_ratings(ratings, categories)
+    aside = {ratings: ignored}
+    people = shown = None
+    if annotators is not None:
+        people, aside[annotators] = read_annotators(annotators)
+    if samples is not None:
+        shown, aside[samples] = read_samples(samples)
+    for file, names in aside.items():
+        if names:
+            typer.echo(f"{file.name}: left aside the columns {', '.join(map(repr, names))}")
+    empty = int(votes["rating"].isna().sum())
+    if empty:
+        typer.echo(f"{ratings.name}: {empty} rows without a rating count as not given")
+    try:
+        tables = agreement_tables(
+            votes, people, shown, categories=categories, resamples=resamples, seed=seed
+        )
+    except ValueError as error:
+        raise InputError(str(error), file=ratings) from error
+    simulated = "simulated" in votes and bool(votes["simulated"].any())
+    document = agreement_report(tables, simulated)
+    files = [file for file in (ratings, annotators, samples) if file is not None]
+    pdf = compiled(document, {"input": [printable(_fingerprint(file)) for file in files]})
+    _write(folder, pdf, tables)
+    _tell(tables, folder)
+    if open_:
+        typer.launch(str(folder / "agreement.pdf"))
+
+
+def steps(scale: str) -> tuple[int, ...]:
+    """The steps of a scale such as "1-7"."""
+    found = re.fullmatch(r"\s*(-?\d{1,6})\s*-\s*(-?\d{1,6})\s*", scale)
+    low, high = (int(end) for end in found.groups()) if found else (0, 0)
+    if not 0 < high - low < MOST_STEPS:
+        raise typer.BadParameter(
+            f"{scale!r} is no scale; write its first and last step, such as 1-7",
+            param_hint="--scale",
+        )
+    return tuple(range(low, high + 1))
+
+
+def _fingerprint(file: Path) -> str:
+    """A file by its name and the beginning of its SHA-256."""
+    import hashlib
+
+    return f"{file.name} (sha256 {hashlib.sha256(file.read_bytes()).hexdigest()[:12]})"
+
+
+def _write(folder: Path, pdf: bytes, tables: dict[str, pd.DataFrame]) -> None:
+    from pasta import store
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PastaError(f"{folder}: cannot be made: {error.strerror or error}") from error
+    for name, table in tables.items():
+        with store.atomic(folder / f"{name}.csv") as temporary:
+            table.to_csv(temporary, index=False, lineterminator="\n")
+    with store.atomic(folder / "agreement.pdf") as temporary:
+        temporary.write_bytes(pdf)
+
+
+def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
+    """The first findings, and where everything is."""
+    from reports.pages.agreement_people import verdicts_sentence
+    from reports.pages.agreement_short import look_at_sentence, mode_sentence, study_sentence
+
+    told: Sequence[str] = [
+        study_sentence(tables),
+        mode_sentence(tables),
+        verdicts_sentence(tables),
+        look_at_sentence(tables),
+    ]
+    for line in told:
+        if line:
+            typer.echo(line)
+    typer.echo(f"wrote {folder / 'agreement.pdf'} and {len(tables)} tables beside it")

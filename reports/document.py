@@ -1,0 +1,193 @@
+"""A report as data: headings, paragraphs, tables and pictures, before anything is typeset.
+
+Pages are functions from tidy tables to a :class:`Document`; :mod:`reports.typesetting` makes the
+PDF. Numbers become text here, so that the template has nothing to compute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from reports import words
+
+Format = Literal["text", "0", "0.0", "0.00", "0.000", "p", "percent", "signed", "interval"]
+_WRITTEN: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "0": words.whole,
+    "0.0": lambda value: words.number(value, 1),
+    "0.00": words.number,
+    "0.000": lambda value: words.number(value, 3),
+    "p": words.p_cell,
+    "percent": words.share,
+    "signed": words.signed,
+}
+_SPAN = re.compile(r"(\*\*.+?\*\*|(?<!\w)_[^_]+?_(?!\w))")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """Of a chapter (1) or a section (2)."""
+
+    text: str
+    level: int = 1
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        return {"type": "heading", "text": self.text, "level": self.level}
+
+
+@dataclass(frozen=True)
+class Text:
+    """One paragraph; ``**bold**`` and ``_emphasis_`` are understood."""
+
+    text: str
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        return {"type": "text", "spans": spans(self.text)}
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list of short paragraphs."""
+
+    items: Sequence[str]
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        return {"type": "bullets", "items": [spans(item) for item in self.items]}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A box: what is missing, what to be careful with, or what a section is about."""
+
+    text: str
+    kind: Literal["missing", "caution", "about"] = "about"
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        return {"type": "note", "kind": self.kind, "spans": spans(self.text)}
+
+
+@dataclass(frozen=True)
+class PageBreak:
+    """What follows begins on a new page."""
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        return {"type": "break"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: which values, under which title, written how.
+
+    An interval has its other end in the column ``other``. ``left`` aligns words; numbers stand
+    to the right.
+    """
+
+    name: str
+    title: str
+    format: Format = "text"
+    other: str = "high"
+
+    @property
+    def left(self) -> bool:
+        """Whether cells start at the left."""
+        return self.format == "text"
+
+    def cell(self, row: pd.Series[Any]) -> str:
+        """The text of this column in one row."""
+        value = row[self.name]
+        if self.format == "interval":
+            return words.interval(value, row[self.other])
+        return words.DASH if pd.isna(value) or value == "" else _WRITTEN[self.format](value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a frame under a caption; long ones go on over pages, with their header.
+
+    ``widths`` are shares of the text's width for columns that must not take what they like; 0
+    leaves a column as wide as its cells.
+    """
+
+    frame: pd.DataFrame
+    columns: Sequence[Column]
+    caption: str
+    note: str = ""
+    widths: Sequence[float] | None = None
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        widths = self.widths or [0.0] * len(self.columns)
+        if len(widths) != len(self.columns):
+            raise ValueError(f"{len(widths)} widths for {len(self.columns)} columns")
+        return {
+            "type": "table",
+            "header": [column.title for column in self.columns],
+            "left": [column.left for column in self.columns],
+            "widths": list(widths),
+            "rows": [
+                [column.cell(row) for column in self.columns] for _, row in self.frame.iterrows()
+            ],
+            "caption": spans(self.caption),
+            "note": spans(self.note),
+        }
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, or a picture file, with its caption and words for those who cannot see it."""
+
+    figure: Figure | Path
+    caption: str
+    alt: str
+    width: float = 1.0
+
+    def data(self, file: str) -> dict[str, Any]:
+        """For the template; ``file`` is where the typesetter has put the picture."""
+        return {
+            "type": "picture",
+            "file": file,
+            "caption": spans(self.caption),
+            "alt": self.alt,
+            "width": self.width,
+        }
+
+
+Block = Heading | Text | Bullets | Note | PageBreak | Table | Picture
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report. ``compact`` has no title page: the first words stand below the title."""
+
+    name: str
+    title: str
+    subtitle: str
+    blocks: Sequence[Block] = field(default_factory=list)
+    simulated: bool = False
+    compact: bool = False
+
+
+def spans(text: str) -> list[dict[str, str]]:
+    """Plain, bold and emphasised parts of a text."""
+    parts = [part for part in _SPAN.split(text) if part]
+    return [_span(part) for part in parts]
+
+
+def _span(part: str) -> dict[str, str]:
+    if len(part) > 4 and part.startswith("**") and part.endswith("**"):
+        return {"style": "bold", "text": part[2:-2]}
+    if len(part) > 2 and part.startswith("_") and part.endswith("_"):
+        return {"style": "emphasis", "text": part[1:-1]}
+    return {"style": "plain", "text": part}

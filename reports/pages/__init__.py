@@ -1,0 +1,1 @@
+"""Reports: each a function from tidy tables to a document."""

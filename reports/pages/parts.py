@@ -1,0 +1,60 @@
+"""What pages share: looking up tables that may be missing, and saying so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from reports.document import Block, Note, Picture
+
+Tables = Mapping[str, pd.DataFrame]
+ALPHA = 0.05
+
+
+def table(tables: Tables | None, name: str) -> pd.DataFrame:
+    """A table, or an empty one if it is not there."""
+    found = None if tables is None else tables.get(name)
+    return pd.DataFrame() if found is None else found
+
+
+def known(tables: Tables | None, name: str) -> pd.DataFrame:
+    """The rows of a table that have an estimate."""
+    found = table(tables, name)
+    return found.dropna(subset=["estimate"]) if "estimate" in found else pd.DataFrame()
+
+
+def why_missing(tables: Tables | None, *sections: str) -> str:
+    """The reason why these sections are missing, or a general one."""
+    found = table(tables, "missing")
+    if len(found):
+        own = found[found["section"].isin(sections)]
+        if len(own):
+            return str(own["why"].iloc[0])
+    return "this was not computed"
+
+
+def missing(tables: Tables | None, what: str, *sections: str) -> Note:
+    """A box that says what is not here and why: "The order of techniques: nobody has voted."."""
+    return Note(f"{what}: {why_missing(tables, *sections)}.", "missing")
+
+
+def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
+    """The rows with these values; none if a column is not there."""
+    for name, value in keys.items():
+        if name not in frame:
+            return frame.iloc[:0]
+        frame = frame[frame[name] == value]
+    return frame
+
+
+def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
+    """The first row with these values, or None."""
+    found = chosen(frame, **keys)
+    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
+
+
+def picture(figure: Any, caption: str, alt: str, width: float = 1.0) -> list[Block]:
+    """A picture, or nothing if there was nothing to draw."""
+    return [] if figure is None else [Picture(figure, caption, alt, width)]

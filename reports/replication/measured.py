@@ -1,0 +1,157 @@
+"""What of our study stands beside the numbers in the papers' text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.clustered import clustered_mean, codes_of
+from analysis.equivalence import contrast_row
+from analysis.preference import DIMENSIONS
+from analysis.samples import describe_samples
+from analysis.votes import wide_labels
+
+FACTS = ["fact", "n", "estimate", "low", "high", "note"]
+
+
+def study_facts(
+    votes: pd.DataFrame,
+    samples: pd.DataFrame,
+    annotators: pd.DataFrame | None = None,
+    accuracy: pd.DataFrame | None = None,
+    score: pd.DataFrame | None = None,
+    images: pd.DataFrame | None = None,
+    perturbed: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Sizes of the study and the few findings that the papers put into words.
+
+    Parameters
+    ----------
+    votes, samples, annotators
+        The tables of the study: sample_id, annotator_id, question, rating; sample_id, dataset,
+        image_id, method, backbone, kind; annotator_id, age, sex.
+    accuracy
+        dataset, model, measure, estimate, low, high.
+    score
+        The score's summary: study, level, question, measure, mean.
+    images, perturbed
+        dataset and label of every image; the perturbation that each sample was shown with.
+
+    Returns
+    -------
+    DataFrame with fact (as in ``pasta_text_numbers.csv``), n, estimate, low, high, note; what is
+    not known has no row
+    """
+    rows = [
+        *_sizes(votes, samples),
+        *_people(annotators),
+        *_others(images, perturbed),
+        *_lowest(accuracy),
+        *_drops(score),
+        *_kinds(votes, samples),
+    ]
+    return pd.DataFrame(rows, columns=FACTS)
+
+
+def _row(fact: str, value: float, n: int = 0) -> dict[str, object]:
+    return {"fact": fact, "n": n or None, "estimate": float(value), "note": ""}
+
+
+def _sizes(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:
+    shown = samples.drop_duplicates("sample_id")
+    rated = shown[shown["sample_id"].isin(votes["sample_id"])]
+    images = shown.groupby("dataset")["image_id"].nunique()
+    given = votes.groupby(["sample_id", "question"]).size()
+    work = votes.groupby("annotator_id")["sample_id"].nunique()
+    facts = {
+        "images": images.sum(),
+        "images_per_dataset": images.mean(),
+        "datasets": len(images),
+        "methods": shown["method"].nunique(),
+        "backbones": shown["backbone"].nunique(),
+        "techniques": len(shown[["method", "backbone"]].drop_duplicates()),
+        "explanations": len(shown),
+        "rated_samples": votes["sample_id"].nunique(),
+        "votes_per_sample": given.mean(),
+        "questions": votes["question"].nunique(),
+        "ratings": len(votes),
+        "explanations_per_annotator": work.mean(),
+        "rated_per_image": rated.groupby(["dataset", "image_id"]).size().mean(),
+        "annotators": votes["annotator_id"].nunique(),
+    }
+    return [_row(name, value) for name, value in facts.items() if len(votes)]
+
+
+def _people(annotators: pd.DataFrame | None) -> list[dict[str, object]]:
+    if annotators is None or annotators.empty:
+        return []
+    rows = []
+    ages = pd.to_numeric(annotators["age"], errors="coerce").dropna().to_numpy(np.float64)
+    if len(ages):
+        found = {"youngest": ages.min(), "oldest": ages.max(), "mean": ages.mean()}
+        if len(ages) > 1:
+            found["sd"] = ages.std(ddof=1)
+        rows += [_row(f"age_{name}", value, len(ages)) for name, value in found.items()]
+    known = annotators["sex"].dropna()
+    if len(known):
+        rows += [_row(sex, (known == sex).sum(), len(known)) for sex in ("male", "female")]
+    return rows
+
+
+def _others(images: pd.DataFrame | None, perturbed: pd.DataFrame | None) -> list[dict[str, object]]:
+    rows = []
+    if images is not None and len(images):
+        rows.append(_row("labels", len(images[["dataset", "label"]].drop_duplicates())))
+    if perturbed is not None and len(perturbed):
+        rows.append(_row("perturbations", perturbed["perturbation"].nunique()))
+    return rows
+
+
+def _lowest(accuracy: pd.DataFrame | None) -> list[dict[str, object]]:
+    if accuracy is None or accuracy.empty:
+        return []
+    own = accuracy[accuracy["measure"] == "accuracy"].dropna(subset="estimate")
+    if own.empty:
+        return []
+    worst = own.sort_values("estimate").iloc[0]
+    row = _row("lowest_accuracy", worst["estimate"], int(worst["n"]))
+    return [row | {"low": worst["low"], "high": worst["high"]}]
+
+
+def _drops(score: pd.DataFrame | None) -> list[dict[str, object]]:
+    """How much kappa is lost on new techniques or images; there is no interval of it."""
+    if score is None or score.empty:
+        return []
+    own = score[(score["study"] == "split") & (score["measure"] == "qwk")].set_index("level")
+    mean = own["mean"]
+    if "none" not in mean:
+        return []
+    return [
+        _row(f"drop_{level}", mean["none"] - mean[level])
+        for level in ("technique", "image")
+        if level in mean
+    ]
+
+
+def _kinds(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:
+    """Mean mode of each kind of explanation and dimension, as in P1's appendix B.4.
+
+    The intervals know that samples share their technique and their image.
+    """
+    if votes.empty:
+        return []
+    labels = wide_labels(votes)
+    known = describe_samples(samples).reindex(labels.index)
+    known = known[known[["kind", "technique", "image"]].notna().all(axis=1)]
+    rows = []
+    for kind, here in known.groupby("kind", sort=True):
+        for dimension, questions in DIMENSIONS.items():
+            asked = [name for name in questions if name in labels]
+            values = labels.loc[here.index, asked].mean(axis=1)
+            values = values[values.notna()] if asked else values[:0]
+            shared = here.loc[values.index]
+            codes = [codes_of(shared[name].to_numpy(object)) for name in ("technique", "image")]
+            found = contrast_row(clustered_mean(values.to_numpy(np.float64), *codes), np.nan)
+            kept = {name: found[name] for name in ("n", "estimate", "low", "high", "note")}
+            rows.append({"fact": f"{kind}_{dimension}"} | kept)
+    return rows

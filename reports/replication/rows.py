@@ -1,0 +1,100 @@
+"""What a row of the replication says, and the rule that gives its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+AGREES, DIFFERS = "agrees", "differs"
+NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH = "no interval", "not measured", "out of reach"
+VERDICTS = (AGREES, DIFFERS, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
+
+# What a table's module gives; the rest is made by :func:`judged`.
+GIVEN = ["item", "quantity", "paper_value", "paper_sd", "paper_p", "places", "ours", "ours_sd",
+         "low", "high", "n", "design", "reach", "reason"]  # fmt: skip
+_DEFAULTS: Mapping[str, object] = {
+    "item": "", "quantity": "", "paper_value": np.nan, "paper_sd": np.nan, "paper_p": "",
+    "places": 2, "ours": np.nan, "ours_sd": np.nan, "low": np.nan, "high": np.nan, "n": np.nan,
+    "design": False, "reach": "", "reason": "",
+}  # fmt: skip
+_OURS = {"estimate": "ours", "sd": "ours_sd", "low": "low", "high": "high", "n": "n"}
+
+
+def paper_rows(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
+    """Printed numbers as rows; what is not said has its default."""
+    frame = pd.DataFrame([{**_DEFAULTS, **row} for row in rows])
+    return frame if len(frame) else pd.DataFrame(columns=GIVEN)
+
+
+def beside(
+    paper: pd.DataFrame, ours: pd.DataFrame | None, keys: Sequence[str], absent: str
+) -> pd.DataFrame:
+    """Put our numbers beside the printed ones.
+
+    ``paper`` has the columns of :func:`paper_rows` and the ``keys``; ``ours`` has the keys,
+    estimate, and low, high, sd, n, note as far as known. A row that finds nothing keeps the reason
+    it has, or gets ``absent``.
+    """
+    rows = paper.drop(columns=[*_OURS.values()], errors="ignore")
+    there = [name for name in _OURS if ours is not None and name in ours]
+    if ours is None or ours.empty or "estimate" not in there:
+        found = rows.assign(note="")
+    else:
+        note = texts(ours["note"]) if "note" in ours else ""
+        kept = ours.assign(note=note)[[*keys, *there, "note"]]
+        found = rows.merge(kept.drop_duplicates(list(keys)), on=list(keys), how="left")
+    found = found.rename(columns=_OURS).reindex(columns=[*GIVEN, "note"])
+    lacking = found["ours"].isna() & (found["reach"] == "")
+    found.loc[lacking, "reach"] = NOT_MEASURED
+    notes = found["note"].fillna("")
+    found.loc[lacking, "reason"] = notes.where(notes != "", absent)[lacking]
+    return found[GIVEN]
+
+
+def over_runs(summary: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+    r"""Add the t interval of a mean over runs or people: :math:`m \pm t_{n-1} s / \sqrt n`.
+
+    ``summary`` has mean, sd, n, and reason if a mean is missing. Runs share their data, so that the
+    interval is about further runs on these data, not about other data.
+    """
+    n = summary["n"].to_numpy(np.float64)
+    free = np.where(n > 1, n - 1, np.nan)
+    reach = stdtrit(free, (1 + level) / 2) * summary["sd"].to_numpy(np.float64) / np.sqrt(n)
+    mean = summary["mean"]
+    note = texts(summary["reason"]) if "reason" in summary else ""
+    return summary.assign(estimate=mean, low=mean - reach, high=mean + reach, note=note)
+
+
+def texts(column: pd.Series) -> pd.Series:
+    """A column of words without missing values: an empty text does not outlive a CSV file."""
+    return column.astype(object).where(column.notna(), "")
+
+
+def judged(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add difference (ours less the paper's) and verdict.
+
+    The rule: a printed number inside our 95 % interval agrees, one outside differs. A printed
+    number stands for all that round to it, so that the interval is half a last digit wider on
+    either side. A choice of the study (``design``) agrees if it is equal.
+    """
+    found = rows.copy()
+    numbers = {
+        name: found[name].to_numpy(np.float64)
+        for name in ("paper_value", "ours", "low", "high", "places")
+    }
+    half = 0.5 * 10.0 ** -numbers["places"] + 1e-9
+    paper, ours = numbers["paper_value"], numbers["ours"]
+    inside = (paper >= numbers["low"] - half) & (paper <= numbers["high"] + half)
+    equal = np.abs(paper - ours) <= half
+    design = found["design"].to_numpy(bool)
+    bounded = np.isfinite(numbers["low"]) & np.isfinite(numbers["high"])
+    fits = np.where(design, equal, inside)
+    known = np.where(fits, AGREES, DIFFERS)
+    verdict = np.where(design | bounded, known, NO_INTERVAL)
+    reach = found["reach"].to_numpy(object)
+    found["difference"] = ours - paper
+    found["verdict"] = np.where(reach == "", verdict, reach)
+    return found

@@ -1,0 +1,88 @@
+"""From a :class:`reports.document.Document` to a PDF, with Typst. Two builds are byte-equal."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from pasta import store
+from pasta.errors import PastaError
+from reports.document import Document, Picture
+from reports.plots.style import style
+
+TEMPLATE = Path(__file__).with_name("templates") / "report.typ"
+Facts = Mapping[str, str | Sequence[str]]
+
+
+def typeset(document: Document, out: Path, facts: Facts | None = None) -> None:
+    """Write a report to ``out``; ``facts`` (commit, data, runs) stand on its title page."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    content = compiled(document, facts or {})
+    with store.atomic(out) as temporary:
+        temporary.write_bytes(content)
+
+
+def compiled(document: Document, facts: Facts) -> bytes:
+    """The bytes of the PDF, tagged for those who listen to it (PDF/UA-1)."""
+    import typst
+
+    with tempfile.TemporaryDirectory(prefix="pasta-report-") as name:
+        folder = Path(name)
+        shutil.copy(TEMPLATE, folder / TEMPLATE.name)
+        data = json.dumps(_data(document, facts, folder), ensure_ascii=False)
+        (folder / "report.json").write_text(data, encoding="utf-8")
+        try:
+            result, warnings = typst.compile_with_warnings(
+                str(folder / TEMPLATE.name),
+                root=str(folder),
+                format="pdf",
+                ignore_system_fonts=True,
+                pdf_standards="ua-1",
+            )
+        except typst.TypstError as error:
+            raise PastaError(f"the report {document.name!r} cannot be typeset: {error}") from error
+    if warnings:
+        found = "; ".join(str(warning.message) for warning in warnings)
+        raise PastaError(f"the report {document.name!r} was not typeset cleanly: {found}")
+    return result
+
+
+def _data(document: Document, facts: Facts, folder: Path) -> dict[str, Any]:
+    blocks = []
+    for number, block in enumerate(document.blocks):
+        if isinstance(block, Picture):
+            blocks.append(block.data(_placed(block.figure, folder, f"picture{number}")))
+        else:
+            blocks.append(block.data())
+    return {
+        "title": document.title,
+        "subtitle": document.subtitle,
+        "simulated": document.simulated,
+        "compact": document.compact,
+        "facts": [
+            {"name": name, "values": [value] if isinstance(value, str) else list(value)}
+            for name, value in facts.items()
+        ],
+        "blocks": blocks,
+    }
+
+
+def _placed(figure: Figure | Path, folder: Path, name: str) -> str:
+    """Put a picture where the template can see it; letters become outlines, so no font is
+    looked for."""
+    if isinstance(figure, Path):
+        copy = folder / f"{name}{figure.suffix}"
+        shutil.copy(figure, copy)
+        return copy.name
+    file = folder / f"{name}.svg"
+    outlines: Any = {"svg.fonttype": "path"}
+    with style(), mpl.rc_context(outlines):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return file.name

@@ -1,0 +1,77 @@
+"""Small studies with known effects, for the reports' tests."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from reports.document import Bullets, Document, Note, Table, Text
+
+TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
+QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
+
+
+def rated(images: int = 12, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Metric values, labels and samples: "sparseness" knows the rating, the others nothing."""
+    rng = np.random.default_rng(seed)
+    samples, labels, values = [], [], []
+    for image in range(images):
+        for technique in TECHNIQUES:
+            method, backbone = technique.split("/")
+            name = f"coco/{image}/{technique}"
+            kind = "concept" if method == "clip_qda" else "saliency"
+            samples.append((name, "coco", str(image), method, backbone, kind))
+            quality = rng.normal()
+            for question in QUESTIONS:
+                mean = float(np.clip(3 + quality + 0.5 * rng.normal(), 1, 5))
+                labels.append((name, question, round(mean), mean))
+            if kind == "concept":
+                continue
+            for metric, variant, side, value in (
+                ("faithfulness", "road text", "higher", rng.normal()),
+                ("max_sensitivity", "gaussian", "lower", rng.normal()),
+                ("sparseness", "", "lower", quality + 0.1 * rng.normal()),
+            ):
+                gone = metric == "faithfulness" and image == 0
+                status = "zero" if gone else "ok"
+                number = np.nan if gone else value
+                values.append((name, metric, variant, number, side, status, 0.01))
+    return (
+        pd.DataFrame(values, columns=["sample_id", "metric", "variant", "value", "direction",
+                                      "status", "seconds"]),
+        pd.DataFrame(labels, columns=["sample_id", "question", "mode", "mean"]),
+        pd.DataFrame(samples, columns=["sample_id", "dataset", "image_id", "method", "backbone",
+                                       "kind"]),
+    )  # fmt: skip
+
+
+def as_read(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables as they come back from CSV files: empty texts have become missing values."""
+    return {
+        name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in tables.items()
+    }
+
+
+def words(document: Document) -> str:
+    """All sentences of a report."""
+    found = []
+    for block in document.blocks:
+        if isinstance(block, Text | Note):
+            found.append(block.text)
+        elif isinstance(block, Bullets):
+            found += block.items
+    return "\n".join(found)
+
+
+def cells(document: Document, caption: str) -> list[list[str]]:
+    """The rows of the only table whose caption contains these words, the header first."""
+    tables = [
+        block.data()
+        for block in document.blocks
+        if isinstance(block, Table) and caption in block.caption
+    ]
+    assert len(tables) == 1, f"{len(tables)} tables with {caption!r}"
+    return [tables[0]["header"], *tables[0]["rows"]]

@@ -1,0 +1,147 @@
+"""The suite of correlations equals scipy, says what is missing, and becomes a report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.suites.correlation import correlation_tables, technique_values
+from reports.document import Picture
+from reports.names import metric_title, metric_titles
+from reports.pages.correlation import correlation_document
+from reports.plots.correlation import (
+    forest_figure,
+    metric_heatmap,
+    paper_heatmap,
+    parts_heatmap,
+    question_heatmap,
+)
+from reports.replication.names import plain_variants
+from reports.replication.published import published_tables
+from reports.typesetting import compiled
+from tests.analysis.rows import one
+from tests.reports.studies import as_read, cells, rated, words
+
+
+def test_the_suite_equals_scipy_and_keeps_the_direction() -> None:
+    values, labels, samples = rated()
+    table = correlation_tables(values, labels, samples, resamples=50)["correlations"]
+    row = one(table, question="Q1", metric="sparseness", scope="overall", method="spearman")
+    x = values[values["metric"] == "sparseness"].set_index("sample_id")["value"]
+    y = labels[labels["question"] == "Q1"].set_index("sample_id")["mode"].loc[x.index]
+    assert row["estimate"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert row["direction"] == "lower"
+    assert row["clusters"] == 12
+    assert row["low"] > 0.5
+
+
+def test_mean_values_of_a_technique_have_a_t_interval_and_count_what_failed() -> None:
+    values, _, samples = rated()
+    samples["technique"] = samples["method"] + "/" + samples["backbone"]
+    row = one(
+        technique_values(values, samples), technique="gradcam/resnet50", metric="faithfulness"
+    )
+    chosen = samples.loc[samples["method"] == "gradcam", "sample_id"]
+    own = values[(values["metric"] == "faithfulness") & values["sample_id"].isin(chosen)]
+    given = own["value"].dropna()
+    expected = stats.t.interval(0.95, len(given) - 1, given.mean(), stats.sem(given))
+    assert (row["n"], row["failed"]) == (11, 1)
+    assert (row["low"], row["high"]) == pytest.approx(expected)
+    assert row["sd"] == pytest.approx(given.std())
+
+
+def test_labels_are_made_of_votes_if_there_are_none() -> None:
+    values, labels, samples = rated()
+    votes = labels.assign(annotator_id="a", rating=labels["mode"])
+    given = correlation_tables(values, labels, samples, resamples=20)["correlations"]
+    made = correlation_tables(values, None, samples, votes, resamples=20)["correlations"]
+    pd.testing.assert_frame_equal(given, made)
+
+
+def test_questions_are_correlated_for_each_kind() -> None:
+    _, labels, samples = rated()
+    table = correlation_tables(None, labels, samples, resamples=20)["questions"]
+    assert list(table["kind"].unique()) == ["all", "concept", "saliency"]
+    row = one(table, kind="concept", first="Q1", second="Q2", method="pearson")
+    chosen = samples.loc[samples["kind"] == "concept", "sample_id"]
+    own = labels[labels["sample_id"].isin(chosen)]
+    wide = own.pivot_table("mode", "sample_id", "question")
+    assert row["estimate"] == pytest.approx(stats.pearsonr(wide["Q1"], wide["Q2"]).statistic)
+    assert row["fisher_low"] < row["estimate"] < row["fisher_high"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "section", "why"),
+    [
+        ("values", "correlations", "no metric was measured"),
+        ("labels", "questions", "there are no ratings"),
+        ("samples", "correlations", "no rated sample has a metric value"),
+        ("technique", "within technique", "no rated sample has a known technique"),
+        ("image", "images", "intervals take samples as independent"),
+        ("one row", "correlations", "fewer than 3 samples"),
+    ],
+)
+def test_what_is_missing_is_said_and_the_report_is_still_made(
+    lost: str, section: str, why: str
+) -> None:
+    values, labels, samples = rated(4)
+    given: list[pd.DataFrame | None] = [values, labels, samples]
+    if lost == "technique":
+        given[2] = samples.drop(columns=["method", "backbone"])
+    elif lost == "image":
+        given[2] = samples.drop(columns=["dataset", "image_id"])
+    elif lost == "one row":
+        given[0] = values.head(1)
+    else:
+        given[["values", "labels", "samples"].index(lost)] = None
+    tables = correlation_tables(*given, resamples=20)
+    missing = tables["missing"].set_index("section")["why"]
+    assert missing[section].startswith(why) or why in missing[section]
+    document = correlation_document(as_read(tables), published_tables(), simulated=True)
+    assert why in words(document)
+
+
+def test_constant_ratings_give_no_number() -> None:
+    values, labels, samples = rated(4)
+    table = correlation_tables(values, labels.assign(mode=3), samples, resamples=20)["correlations"]
+    overall = table[(table["scope"] == "overall") & (table["metric"] == "sparseness")]
+    assert overall["estimate"].isna().all()
+    assert (overall["note"] == "the rating is constant").all()
+
+
+def test_the_report_is_written_from_the_numbers() -> None:
+    tables = correlation_tables(*rated(), resamples=100)
+    document = correlation_document(as_read(tables), published_tables(), simulated=True)
+    text = words(document)
+    row = one(tables["correlations"], question="Q1", metric="sparseness", scope="overall",
+              method="spearman")  # fmt: skip
+    assert "The strongest is that of sparseness" in text
+    assert "simulated" in text
+    # The planted metric promises that lower is better, but raters like it high.
+    assert "point the wrong way" in text
+    assert "lower is said to be better" in text
+    table = cells(document, "P1's Table 10")
+    assert table[1][0] == "Q1"
+    assert table[1][4] == "−0.15 (1e-8)"
+    assert table[1][5] == f"{row['estimate']:.2f}"
+    assert compiled(document, {})[:5] == b"%PDF-"
+
+
+def test_table_1_takes_the_reading_of_the_papers_text() -> None:
+    frame = pd.DataFrame({"variant": ["road text", "road published", "road", np.nan]})
+    assert plain_variants(frame)["variant"].tolist() == ["road", "road", ""]
+    assert metric_title("faithfulness", "road published") == "faithfulness, ROAD (published)"
+
+
+def test_figures_of_nothing_are_none() -> None:
+    tables = correlation_tables(None, None, None, resamples=10)
+    own, titles = tables["correlations"], metric_titles(tables["correlations"])
+    assert metric_heatmap(own, titles) is None
+    assert parts_heatmap(own, titles) is None
+    assert forest_figure(own, titles) is None
+    assert question_heatmap(tables["questions"], {"all": "all"}) is None
+    assert paper_heatmap(pd.DataFrame(columns=["quantity"])) is None
+    document = correlation_document(as_read(tables))
+    assert not [block for block in document.blocks if isinstance(block, Picture)]

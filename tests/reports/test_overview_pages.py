@@ -1,0 +1,141 @@
+"""overview.pdf, the findings and the headline numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.suites.agreement import agreement_tables
+from analysis.suites.preference import preference_tables
+from reports.document import Note, Picture, Table
+from reports.pages.findings import (
+    Parts,
+    bias_findings,
+    correlation_findings,
+    headline_findings,
+    preference_findings,
+    score_findings,
+)
+from reports.pages.headlines import changes, headline_numbers
+from reports.pages.overview import overview_report
+from reports.typesetting import compiled
+from tests.analysis.simulated import Study, simulate
+from tests.reports import applications_made_up as made_up
+from tests.reports.test_dataset_pages import words
+
+SUMMARY = pd.DataFrame(
+    [
+        ("ordinal", "Q1", 0.4), ("ordinal", "Q5", 0.1), ("pasta-mlp", "Q1", 0.3),
+        ("people (leave one out)", "Q1", 0.7),
+    ],
+    columns=["level", "question", "mean"],
+).assign(study="main", measure="qwk", sd=0.1)  # fmt: skip
+DIFFERENCES = pd.DataFrame(
+    [
+        ("Q1", "qwk", "ordinal", "pasta-mlp", 0.1, 0.02, 0.2, 0.01),
+        ("Q5", "qwk", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
+        ("Q5", "mse", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
+    ],
+    columns=["question", "measure", "scorer", "than", "estimate", "low", "high", "p"],
+)
+CORRELATIONS = pd.DataFrame(
+    [
+        ("Q1", "sparseness", np.nan, "overall", "spearman", 0.1),
+        ("Q1", "faithfulness", "road", "overall", "spearman", -0.3),
+        ("Q1", "faithfulness", "road", "overall", "pearson", 0.9),
+        ("Q1", "sparseness", "", "within technique", "spearman", 0.05),
+    ],
+    columns=["question", "metric", "variant", "scope", "method", "estimate"],
+).assign(low=-0.4, high=0.4)
+
+
+@pytest.fixture(scope="module")
+def parts() -> Parts:
+    """All parts of a small study."""
+    ratings, people, shown = simulate(Study(samples=60, technique=0.8), 0)
+    return {
+        "agreement": agreement_tables(ratings, people, shown, resamples=50, permutations=50),
+        "preference": preference_tables(ratings, shown),
+        "correlation": {"correlations": CORRELATIONS},
+        "score": {"summary": SUMMARY, "differences": DIFFERENCES},
+    }
+
+
+def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
+    uses = {"stored": made_up.stored(), "steering": made_up.steering()}
+    document = overview_report(parts, True, before={}, applications=uses)
+    said = words(document)
+    assert "quadratic kappa of" in said and "is liked most" in said and "Spearman's rho" in said
+    assert not any(isinstance(block, Note) for block in document.blocks)
+    again = overview_report(parts, True, before={}, applications=uses)
+    assert compiled(document, {}) == compiled(again, {})
+
+
+def test_without_any_part_each_is_said_to_be_missing() -> None:
+    document = overview_report({}, False)
+    assert sum(isinstance(block, Note) for block in document.blocks) == 6
+    assert not any(isinstance(block, Picture | Table) for block in document.blocks)
+    assert compiled(document, {}).startswith(b"%PDF")
+
+
+def test_three_sentences_of_different_parts_end_the_demo(parts: Parts) -> None:
+    said = headline_findings(parts)
+    assert len(said) == 3 and not any("**" in sentence for sentence in said)
+    assert "kappa" in said[0] and "rho" in said[1] and "score" in said[2]
+    assert headline_findings({"score": parts["score"]}) == [said[2]]
+    assert headline_findings({}) == []
+
+
+def test_the_score_is_told_beside_people_and_beside_what_beats_it() -> None:
+    said = " ".join(score_findings({"summary": SUMMARY, "differences": DIFFERENCES}))
+    assert "**0.40** on Q1; an annotator reaches 0.70" in said
+    assert "from 0.10 (Q5) to 0.40 (Q1)" in said
+    assert "Against “PASTA, MLP (P2)” it is clearly better on Q1" in said
+    assert "“handcrafted features” is better on Q5 (0.40 more, p < 0.001)" in said
+    assert score_findings(None) == [] and score_findings({"summary": SUMMARY.iloc[:0]}) == []
+
+
+def test_without_differences_the_best_scorer_is_told() -> None:
+    assert "the score “ordinal model" in score_findings({"summary": SUMMARY})[0]
+
+
+def test_the_strongest_rank_correlation_counts_whatever_its_sign() -> None:
+    overall, within = correlation_findings({"correlations": CORRELATIONS})
+    assert "**faithfulness, ROAD** with Q1 (Spearman's rho \N{MINUS SIGN}0.30" in overall
+    assert "1 of 2 correlations" in overall and "1 of 1 correlations" in within
+
+
+def test_tables_without_numbers_give_no_sentence(parts: Parts) -> None:
+    blank = {name: table.iloc[:0] for name, table in parts["preference"].items()}
+    assert preference_findings(blank) == [] and correlation_findings({}) == []
+    assert bias_findings(None) == []
+
+
+def test_headline_numbers_are_flat_and_named_by_part(parts: Parts) -> None:
+    numbers = headline_numbers(parts)
+    assert numbers["score.qwk.ordinal.Q1"] == 0.4
+    assert numbers["correlation.rho.faithfulness road.Q1"] == -0.3
+    assert numbers["correlation.rho.sparseness.Q1"] == 0.1
+    assert {"agreement.kappa.Q1", "preference.stars.concept.Q1"} <= set(numbers)
+    assert all(np.isfinite(value) for value in numbers.values())
+    assert headline_numbers({}) == {}
+
+
+def test_changes_come_largest_first_and_new_or_lost_ones_last() -> None:
+    found = changes(
+        {"a": 1.0, "b": 1.0, "c": 0.5, "gone": 1}, {"a": 1.1, "b": 0.5, "c": 0.5, "new": 2}
+    )
+    assert found["name"].tolist() == ["b", "a", "new", "gone"]
+    assert found["difference"].tolist()[:2] == pytest.approx([-0.5, 0.1])
+    assert changes({"a": None}, {"a": float("nan")}).empty
+
+
+def test_a_previous_version_adds_a_page_and_none_does_not(parts: Parts) -> None:
+    now = headline_numbers(parts)
+    before = now | {"score.qwk.ordinal.Q1": 0.1}
+    said = words(overview_report(parts, False, before=before))
+    assert f"1 of {len(now)} headline numbers changed" in said
+    assert "The largest change is that of score.qwk.ordinal.Q1" in said
+    assert "None of" in words(overview_report(parts, False, before=now))
+    assert "Changes since" not in words(overview_report(parts, False))

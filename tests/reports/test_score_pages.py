@@ -1,0 +1,137 @@
+"""The report about the score: its numbers are those of the tables, what is missing is said."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from reports.document import Document, Picture
+from reports.names import LEAVE_ONE_OUT, OWN_VOTE
+from reports.pages.score import score_document, titles_of
+from reports.pages.score_ablations import study_rows
+from reports.plots.ablations import ablation_figure, differences_figure
+from reports.replication.published import published_tables
+from reports.typesetting import compiled
+from tests.reports.studies import as_read, cells, words
+
+SUMMARY = ["study", "level", "question", "measure", "mean", "sd", "n", "reason"]
+
+
+def summary() -> pd.DataFrame:
+    """Two questions; the handcrafted features win on Q2, the mean has no rho."""
+    kappas = {
+        "global-mean": (0.0, 0.0),
+        "handcrafted": (0.05, 0.54),
+        "pasta-linear": (0.12, 0.10),
+        "ordinal": (0.35, 0.30),
+        LEAVE_ONE_OUT: (0.73, 0.61),
+        OWN_VOTE: (0.81, 0.73),
+    }
+    rows: list[tuple[object, ...]] = []
+    for level, pair in kappas.items():
+        for question, kappa in zip(("Q1", "Q2"), pair, strict=True):
+            rows += [
+                ("main", level, question, "qwk", kappa, 0.05, 10, ""),
+                ("main", level, question, "mse", 1.5 - kappa, 0.1, 10, ""),
+            ]
+            lost = level == "global-mean"
+            reason = "missing in 10 of 10: the predictions are constant" if lost else ""
+            rho = float("nan") if lost else kappa + 0.1
+            rows += [
+                ("main", level, question, "spearman_of_stars", rho, 0.05, 10, reason),
+                ("main", level, question, "scc_as_published", rho / 2, 0.05, 10, reason),
+            ]
+    for question, share in (("Q1", 0.89), ("Q2", 0.92)):
+        rows.append(("main", "ordinal", question, "coverage", share, 0.04, 10, ""))
+        rows.append(("main", "ordinal", question, "width", 3.4, 0.1, 10, ""))
+    splits = {"none": 0.22, "image": 0.18, "image_and_technique": 0.12}
+    for measure in ("qwk", "mse", "scc_as_published"):
+        rows += [
+            ("split", name, "Q1", measure, mean, 0.05, 10, "") for name, mean in splits.items()
+        ]
+    rows += [("n top", "5", "Q1", "qwk", 0.11, 0.05, 10, "")]
+    return pd.DataFrame(rows, columns=SUMMARY)
+
+
+def differences() -> pd.DataFrame:
+    rows = [
+        ("Q1", "qwk", "ordinal", "pasta-linear", 10, 0.23, 0.15, 0.31, 1e-4),
+        ("Q2", "qwk", "ordinal", "pasta-linear", 10, 0.20, -0.02, 0.42, 0.07),
+        ("Q2", "qwk", "ordinal", "handcrafted", 10, -0.24, -0.30, -0.18, 1e-5),
+    ]
+    head = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
+    return pd.DataFrame(rows, columns=head)
+
+
+@pytest.fixture(name="document", scope="module")
+def _document() -> Document:
+    tables = as_read({"summary": summary(), "differences": differences()})
+    return score_document(tables, published_tables(), simulated=True)
+
+
+def test_sentences_say_the_range_the_ceiling_and_who_is_better(document: Document) -> None:
+    text = words(document)
+    assert "from 0.30 (Q2) to 0.35 (Q1)" in text
+    assert "0.61 to 0.73: that is the ceiling" in text
+    assert "surely better on Q1 (largest difference of kappa: +0.23 [0.15, 0.31]" in text
+    assert "On Q2 the best scorer is another one, _handcrafted features_: kappa 0.54" in text
+    assert "votes are simulated" in text
+
+
+def test_the_main_table_has_ours_and_both_papers(document: Document) -> None:
+    rows = cells(document, "Quadratic kappa (QWK)")
+    assert rows[0] == ["", "scorer", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+    assert rows[4][:4] == ["ours", "ordinal model (ours)", "0.35 ± 0.05", "0.30 ± 0.05"]
+    assert ["P1", "CLIP", "0.48 ± 0.05", "0.44 ± 0.08"] in [row[:4] for row in rows]
+    assert ["P2", "SIGLIP", "0.471 ± 0.055", "0.459 ± 0.056"] in [row[:4] for row in rows]
+
+
+def test_a_missing_rho_is_a_dash_with_its_reason(document: Document) -> None:
+    rows = cells(document, "Spearman's correlation of stars (SCC)")
+    assert rows[1][:4] == ["ours", "always the mean", "–", "–"]
+
+
+def test_errata_stand_side_by_side(document: Document) -> None:
+    scc = cells(document, "what P1's formula makes of it")
+    assert scc[1] == ["Q1", "0.22", "0.11", "0.45", "0.22", "0.25", "0.48"]
+    people = cells(document, "People as if they were scorers")
+    assert people[1][:3] == ["Q1", "0.81", "0.73"]
+    assert "adds 0.08 to 0.12 to kappa" in words(document)
+
+
+def test_coverage_is_told_with_its_price(document: Document) -> None:
+    text = words(document)
+    assert "in 89\N{NARROW NO-BREAK SPACE}% to 92\N{NARROW NO-BREAK SPACE}% of the cases" in text
+    assert "3.4 to 3.4 of the five stars" in text
+
+
+def test_ablations_have_the_papers_levels_first_and_ours_after() -> None:
+    rows = study_rows(summary(), published_tables())
+    split = rows[(rows["study"] == "split") & (rows["quantity"] == "QWK")]
+    assert split["level"].tolist() == ["none", "technique", "image", "image and technique"]
+    assert split["paper_value"].tolist()[:3] == [0.55, 0.51, 0.48]
+    assert split["ours"].isna().tolist() == [False, True, False, False]
+
+
+def test_the_report_is_typeset(document: Document) -> None:
+    assert compiled(document, {})[:5] == b"%PDF-"
+
+
+def test_without_any_result_the_report_says_so() -> None:
+    document = score_document({"summary": pd.DataFrame(columns=SUMMARY)})
+    assert "No scorer has been tested" in words(document)
+    assert not [block for block in document.blocks if isinstance(block, Picture)]
+
+
+def test_without_papers_differences_and_ablations_the_rest_is_there() -> None:
+    main = summary()
+    document = score_document({"summary": main[main["study"] == "main"]})
+    assert cells(document, "Quadratic kappa (QWK)")[-1][1] == OWN_VOTE
+    assert "Ablations" not in [getattr(block, "text", "") for block in document.blocks]
+
+
+def test_people_come_last_and_figures_of_nothing_are_none() -> None:
+    assert list(titles_of(summary()))[-2:] == [LEAVE_ONE_OUT, OWN_VOTE]
+    nothing = pd.DataFrame(columns=["study", "quantity", "ours", "paper_value"])
+    assert ablation_figure(nothing, {"split": "split"}) is None
+    assert differences_figure(differences().head(0), {"pasta-linear": "linear"}) is None
