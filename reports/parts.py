@@ -38,11 +38,21 @@ def ours(data: Path) -> Tables:
         "positions": ("preference", "positions"),
         "facts": ("dataset", "facts"),
     }
-    return {
+    found = {
         name: there[part][table]
         for name, (part, table) in names.items()
         if table in there.get(part, {})
     }
+    tried = applications_parts(data).get("tuning", {}).get("candidates")
+    return found if tried is None else found | {"kernel_width": kernel_widths(tried)}
+
+
+def kernel_widths(candidates: pd.DataFrame) -> pd.DataFrame:
+    """Predicted stars of LIME by its kernel width, as P1's Table 23 has them."""
+    own = candidates[candidates["technique"] == "lime/resnet50"]
+    widths = own["candidate"].str.extract(r"^kernel_width ([0-9.]+)$")[0]
+    frame = own.assign(kernel_width=pd.to_numeric(widths), estimate=own["score"])
+    return frame.dropna(subset=["kernel_width"])[["kernel_width", "estimate", "low", "high"]]
 
 
 def any_simulated(data: Path) -> bool:

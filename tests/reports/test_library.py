@@ -108,6 +108,20 @@ def test_analyses_that_have_not_run_are_left_out(root: Path) -> None:
         store.read_csvs(root / "pipelines/data/nothing")
 
 
+def test_kernel_widths_of_lime_are_read_from_what_tuning_tried() -> None:
+    tried = pd.DataFrame(
+        {
+            "technique": ["lime/resnet50", "lime/resnet50", "gradcam/resnet50"],
+            "candidate": ["kernel_width 0.15", "segments 20", "layer x"],
+            "score": [3.0, 2.0, 1.0],
+            "low": 1.0,
+            "high": 4.0,
+        }
+    )
+    found = parts.kernel_widths(tried)
+    assert found[["kernel_width", "estimate"]].to_numpy().tolist() == [[0.15, 3.0]]
+
+
 def test_tables_that_are_no_more_go(tmp_path: Path) -> None:
     store.write_csvs({"a": pd.DataFrame({"x": [1]}), "b": pd.DataFrame({"x": [2]})}, tmp_path)
     store.write_csvs({"a": pd.DataFrame({"x": [3]})}, tmp_path)
