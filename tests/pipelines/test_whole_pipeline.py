@@ -271,7 +271,7 @@ def test_changing_a_learning_rate_retrains_that_model_only(run: Runner, project:
     old = "training: {epochs: 2, learning_rate: 0.002"
     assert before.count(old) == 1  # of vit_b_16
     params.write_text(before.replace(old, old.replace("0.002", "0.0021")))
-    said = run("dvc", "repro").stderr
+    said = run("dvc", "repro", *(f"explain@{name}" for name in DATASETS)).stderr
     params.write_text(before)
     for dataset in DATASETS:
         assert f"classifiers of {dataset}: vit_b_16: trained in" in said
