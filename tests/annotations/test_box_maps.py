@@ -93,4 +93,4 @@ def test_sentences_name_the_strongest_concepts_first(folder: Path) -> None:
 
 def test_box_values_need_no_torch() -> None:
     script = "import sys, pasta.annotations.box_maps; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0

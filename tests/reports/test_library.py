@@ -138,4 +138,5 @@ def test_no_report_and_no_analysis_loads_torch() -> None:
         "import reports.pages.overview, reports.pages.replication, reports.pages.score\n"
         "sys.exit('torch' in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
+    assert done.returncode == 0
