@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from pasta.applications.pictures import Tile
+from pasta.applications.prepared.grid import words
 from pasta.applications.sheets import NO_BREAK, Layout, Line, label, number, sheet
 from pasta.applications.steering_study import Steered
 from pasta.applications.tuning import Tuned
 from pasta.applications.tuning_choice import HELD_OUT
-from pasta.applications.tuning_grid import words
 from pasta.explanations import rendering
 from pasta.explanations.rendering import HeatMap, Pixels
 

@@ -1,63 +1,20 @@
-"""Faithfulness correlations of many maps of one image, from one set of forward passes.
-
-The metric (Bhatt, Weller and Moura 2020, doi:10.24963/ijcai.2020/417) asks the model about copies
-of the image without random subsets of pixels and compares the falls of the target's probability
-with the relevance of the subsets. What the model answers does not depend on the map: fifteen
-methods, or six settings of one, cost as much as one, and are compared on the same subsets.
-"""
+"""Faithfulness correlations of stored maps, as far as they are not measured already."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pasta.applications.prepared.falls import faithfulness, made_quick
 from pasta.errors import PastaError
 from pasta.params import Params
 from pasta.progress import bar
-from pasta.seeds import generator
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from pasta.explanations.base import View
 
 METRIC = "faithfulness_correlation"
-SHARE = 0.02  # of the pixels that are in a subset, and become black, as the metric's default
-
-
-def faithfulness(
-    view: View, image: Tensor, target: int, maps: NDArray[Any], subsets: int, seed: int, name: str
-) -> tuple[NDArray[np.float64], list[str]]:
-    """Faithfulness correlations (maps,) of maps (maps, height, width) of one image.
-
-    ``name`` of the image and ``seed`` decide the subsets. The status of a map says why there is
-    no value: "constant relevance", or "constant output" if nothing moves the model.
-    """
-    import torch
-
-    from pasta.metrics.correlation import pearson
-
-    if maps.shape[1:] != tuple(image.shape[1:]):
-        raise PastaError(f"the maps are {maps.shape[1:]} and the image {tuple(image.shape[1:])}")
-    chosen = _subsets(maps[0].size, subsets, seed, name)
-    falls = _falls(view, image, target, torch.from_numpy(chosen))
-    flat = np.asarray(maps, np.float64).reshape(len(maps), -1)
-    sums = torch.from_numpy(np.stack([one[chosen].sum(1) for one in flat]))
-    values, statuses = pearson(sums, falls.expand(len(maps), -1))
-    return values.numpy(), statuses
-
-
-def made_quick(view: View, sample: Tensor) -> View:
-    """The same classifier for forward passes alone; worth its time for hundreds of them."""
-    from pasta.explanations.folding import forward_only
-
-    return replace(view, network=forward_only(view.network, sample))
 
 
 def measure_stored(
@@ -142,33 +99,3 @@ def _known(table: pd.DataFrame | None, wanted: pd.DataFrame) -> pd.DataFrame:
         columns={"value": "faithfulness", "status": "why"}
     )
     return own[["sample_id", "faithfulness", "why"]]
-
-
-def _subsets(pixels: int, number: int, seed: int, name: str) -> NDArray[np.int64]:
-    """Pixel numbers (subsets, size)."""
-    random = generator(seed, "applications", "subsets", name)
-    size = max(1, round(SHARE * pixels))
-    return np.stack([random.choice(pixels, size, replace=False) for _ in range(number)])
-
-
-def _falls(view: View, image: Tensor, target: int, chosen: Tensor) -> Tensor:
-    """By how much the target's probability falls without each subset of pixels (subsets,)."""
-    import torch
-
-    from pasta.explanations.base import Given
-    from pasta.explanations.masking import Masked, batch_rows, masked_scores
-
-    given = Given(view, image[None], torch.tensor([target]))
-
-    def build(rows: slice) -> Tensor:
-        numbers = chosen[rows]
-        seen = torch.ones(len(numbers), image[0].numel()).scatter_(1, numbers, 0.0)
-        return image * seen.view(-1, 1, *image.shape[1:])
-
-    def ask(images: Tensor, owners: Tensor) -> Tensor:
-        del owners  # all copies are of one image
-        return view.probabilities(images)[:, target]
-
-    copies = [Masked(1, lambda _: image[None]), Masked(len(chosen), build)]
-    clean, without = masked_scores(ask, copies, batch_rows(given))
-    return (clean - without).double()

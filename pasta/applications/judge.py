@@ -8,7 +8,7 @@ nothing can be chosen by. With real raters nothing is planted, and there is no j
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta import store
 from pasta.annotations.simulation import properties as measured
 from pasta.annotations.simulation.quality import CHANGES, LIMIT
 from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
-from pasta.params.annotations import QualityParams, SimulationParams
+from pasta.params.annotations import QualityParams
 
-PROPERTIES, QUALITY = "properties.parquet", "quality.parquet"
+PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"
 Floats = NDArray[np.float64]
 _KIND = "saliency"
 
@@ -51,17 +52,18 @@ class Judge:
         return np.asarray(weights.mean + value, np.float64)
 
 
-def planted_judge(planted: Path | None, params: SimulationParams, question: str) -> Judge | None:
-    """The judge from the simulator's table of properties; None if nothing was simulated."""
+def planted_judge(planted: Path | None, question: str) -> Judge | None:
+    """The judge from what the simulator has left behind; None if nothing was simulated."""
     if planted is None or not (planted / PROPERTIES).is_file() or question in CHANGES:
         return None  # a new map has no counterpart under a perturbation
     table = pd.read_parquet(planted / PROPERTIES)
     own = table[table["kind"] == _KIND]
     if own.empty:
         raise PastaError(f"{planted / PROPERTIES}: there is no saliency map to compare others with")
+    effects = store.read_json(planted / PLANTED)["effects"]
     shown = own[own["status"] == "ok"]
     return Judge(
-        getattr(params.questions, question),
+        QualityParams.model_validate(effects["questions"][question]),
         _moments(shown["overlap"]),
         _moments(shown["spread"]),
         float(own["correct"].mean()),
@@ -96,6 +98,20 @@ class MapJudge:
         return self.judge.expected(
             measured.overlap(flat, inside), measured.spread(flat), right.astype(float), shown
         )
+
+
+Judges = Mapping[str, MapJudge | None]  # by dataset; None where nothing was simulated
+
+
+def judges_of(
+    planted: Path | None, question: str, datasets: Mapping[str, StoredDataset]
+) -> dict[str, MapJudge | None]:
+    """A judge for each dataset; None where nothing was simulated."""
+    judge = planted_judge(planted, question)
+    return {
+        name: None if judge is None else MapJudge(judge, dataset)
+        for name, dataset in datasets.items()
+    }
 
 
 def _standard(values: Floats, moments: tuple[float, float]) -> Floats:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
+from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations import rendering
 from pasta.explanations.rendering import ConceptValues, HeatMap, Pixels
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.techniques import Technique
 
 GAP, CAPTION, LETTERS = 8, 36, 13
 
@@ -55,20 +60,38 @@ def stars(score: float) -> str:
     return f"{score:.2f} stars" if np.isfinite(score) else "no score"
 
 
-def stored_tile(folder: Path, sample_id: str, caption: str, size: int = 160) -> Tile:
-    """A stored explanation as people see it."""
-    from pasta.datasets.stored import open_dataset
-    from pasta.explanations.stored import StoredExplanations
-    from pasta.explanations.techniques import Technique
+@dataclass(frozen=True)
+class Shelf:
+    """A dataset with its stored explanations, opened once for many pictures."""
 
-    dataset, stored = open_dataset(folder), StoredExplanations(folder)
+    folder: Path
+
+    @cached_property
+    def dataset(self) -> StoredDataset:
+        """The images."""
+        return open_dataset(self.folder)
+
+    @cached_property
+    def stored(self) -> StoredExplanations:
+        """The explanations."""
+        return StoredExplanations(self.folder)
+
+    def pixels(self, image_id: str) -> Pixels:
+        """One image by its name."""
+        images = self.dataset.images
+        [place] = images.loc[images["image_id"] == image_id, "row"]
+        return np.array(self.dataset.pixels[int(place)])
+
+
+def stored_tile(shelf: Shelf, sample_id: str, caption: str, size: int = 160) -> Tile:
+    """A stored explanation as people see it."""
+    stored = shelf.stored
     own = stored.table[stored.table["sample_id"] == sample_id]
     if own.empty:
-        raise PastaError(f"{folder}: there is no explanation {sample_id!r}")
+        raise PastaError(f"{shelf.folder}: there is no explanation {sample_id!r}")
     one: Any = own.iloc[0]
     technique = Technique(str(one["method"]), str(one["backbone"]))
-    [place] = dataset.images.loc[dataset.images["image_id"] == one["image_id"], "row"]
-    pixels = np.array(dataset.pixels[int(place)])
+    pixels = shelf.pixels(str(one["image_id"]))
     if technique.kind == "concept":
         names, values = stored.concepts(technique)
         return Tile(

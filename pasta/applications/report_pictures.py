@@ -18,11 +18,11 @@ from pasta import store
 from pasta.applications.backbones import Backbones
 from pasta.applications.before_after import before_after
 from pasta.applications.examples import VOTES
-from pasta.applications.pictures import Tile, plain, stars, stored_tile
+from pasta.applications.pictures import Shelf, Tile, plain, stars, stored_tile
+from pasta.applications.prepared.grid import words
 from pasta.applications.sheets import NO_BREAK, Layout, Line, label, number, sheet
 from pasta.applications.steering_study import Steered
 from pasta.applications.tuning import Tuned
-from pasta.applications.tuning_grid import words
 from pasta.explanations import rendering
 from pasta.explanations.rendering import HeatMap, Pixels
 from pasta.explanations.techniques import technique
@@ -46,10 +46,10 @@ def applications_pictures(
     """
     drawn: dict[str, Pixels] = {}
     if stored is not None:
-        by_name = {folder.name: folder for folder in folders}
-        drawn |= _present("mixture", mixture_sheet(stored["choices"], stored["scores"], by_name))
-        drawn |= _present("pareto", pareto_sheet(stored["placed"], by_name))
-        drawn |= _present("examples", examples_sheet(stored["examples"], by_name))
+        shelves = {folder.name: Shelf(folder) for folder in folders}
+        drawn |= _present("mixture", mixture_sheet(stored["choices"], stored["scores"], shelves))
+        drawn |= _present("pareto", pareto_sheet(stored["placed"], shelves))
+        drawn |= _present("examples", examples_sheet(stored["examples"], shelves))
     if steering is not None:
         for number, found in enumerate(steering_sheets(steering)):
             drawn[f"steering-{number}"] = found
@@ -85,7 +85,7 @@ def save_picture(pixels: Pixels, file: Path) -> Path:
 
 
 def mixture_sheet(
-    choices: pd.DataFrame, scores: pd.DataFrame, folders: Mapping[str, Path]
+    choices: pd.DataFrame, scores: pd.DataFrame, shelves: Mapping[str, Shelf]
 ) -> Pixels | None:
     """The winner beside the next two and the last, for the first held-out image of each dataset."""
     lines, layout = [], Layout(5)
@@ -97,15 +97,15 @@ def mixture_sheet(
         )
         order = [0, 1, 2, len(own) - 1] if len(own) > 3 else list(range(len(own)))
         tiles = [
-            _stored(one, folders, layout, f"{place + 1}. {_title(one)}: {_values(one)}")
+            _stored(one, shelves, layout, f"{place + 1}. {_title(one)}: {_values(one)}")
             for place in order
             for one in [own.iloc[place]]
         ]
-        lines.append(_with_image(own.iloc[0], folders, layout, tiles))
+        lines.append(_with_image(own.iloc[0], shelves, layout, tiles))
     return sheet(lines, layout) if lines else None
 
 
-def pareto_sheet(placed: pd.DataFrame, folders: Mapping[str, Path]) -> Pixels | None:
+def pareto_sheet(placed: pd.DataFrame, shelves: Mapping[str, Shelf]) -> Pixels | None:
     """The four corners of P2's Figure 1, for the first held-out image of each dataset.
 
     Explanations of the first classifier are split at their medians; the corner's own is the one
@@ -117,10 +117,10 @@ def pareto_sheet(placed: pd.DataFrame, folders: Mapping[str, Path]) -> Pixels | 
     for _, first in _first(own).iterrows():
         every = own[own["image"] == first["image"]].sort_values("technique")
         tiles = [
-            _stored(one, folders, layout, f"{name}: {_title(one)}, {_values(one)}")
+            _stored(one, shelves, layout, f"{name}: {_title(one)}, {_values(one)}")
             for name, one in _corners(every)
         ]
-        lines.append(_with_image(first, folders, layout, tiles))
+        lines.append(_with_image(first, shelves, layout, tiles))
     return sheet(lines, layout) if lines else None
 
 
@@ -137,7 +137,7 @@ def _corners(own: pd.DataFrame) -> Iterator[tuple[str, pd.Series[Any]]]:
             yield name, one
 
 
-def examples_sheet(examples: pd.DataFrame, folders: Mapping[str, Path]) -> Pixels | None:
+def examples_sheet(examples: pd.DataFrame, shelves: Mapping[str, Shelf]) -> Pixels | None:
     """A row for each group: explanations with their votes and the predicted stars."""
     lines = []
     most = int(examples["place"].max()) if len(examples) else 0
@@ -152,7 +152,7 @@ def examples_sheet(examples: pd.DataFrame, folders: Mapping[str, Path]) -> Pixel
                 f"{label(str(one['predicted']))}, {_title(one)}: {one['score']:.1f} stars, "
                 f"votes{NO_BREAK}{NO_BREAK.join(votes)}"
             )
-            tiles.append(_stored(one, folders, layout, caption))
+            tiles.append(_stored(one, shelves, layout, caption))
         lines.append(Line(str(group).capitalize(), tiles))
     return sheet(lines, layout) if lines else None
 
@@ -234,21 +234,18 @@ def _first(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_image(
-    one: pd.Series[Any], folders: Mapping[str, Path], layout: Layout, tiles: Sequence[Tile]
+    one: pd.Series[Any], shelves: Mapping[str, Shelf], layout: Layout, tiles: Sequence[Tile]
 ) -> Line:
     """A line that begins with the image itself."""
-    from pasta.datasets.stored import open_dataset
-
-    dataset = open_dataset(folders[str(one["dataset"])])
-    rows = dataset.images.set_index("image_id")["row"]
-    pixels = np.array(dataset.pixels[int(rows[one["image_id"]])])
+    pixels = shelves[str(one["dataset"])].pixels(str(one["image_id"]))
     predicted = f", {label(str(one['predicted']))}" if "predicted" in one else ""
     return Line(f"{one['image']}{predicted}", [Tile(plain(pixels, layout.tile), "image"), *tiles])
 
 
-def _stored(one: pd.Series[Any], folders: Mapping[str, Path], layout: Layout, caption: str) -> Tile:
-    folder = folders[str(one["dataset"])]
-    return stored_tile(folder, str(one["sample_id"]), caption, layout.tile)
+def _stored(
+    one: pd.Series[Any], shelves: Mapping[str, Shelf], layout: Layout, caption: str
+) -> Tile:
+    return stored_tile(shelves[str(one["dataset"])], str(one["sample_id"]), caption, layout.tile)
 
 
 def _heat(pixels: Pixels, shown: Any, signed: bool, layout: Layout, caption: str) -> Tile:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,20 @@ from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS as DIFFERENCE
 from pasta.applications.paired import paired_difference
-from pasta.errors import PastaError
 from pasta.params import Params
-from pasta.params.applications import ApplicationsParams, SteeringParams
+from pasta.params.applications import ApplicationsParams
+
+if TYPE_CHECKING:
+    from pasta.applications.judge import Judges, MapJudge
+    from pasta.applications.prepared.heard import HeardImage
+    from pasta.datasets.stored import StoredDataset
+    from pasta.scoring.score import PastaScore
 
 MEASURES = ("score", "faithfulness", "quality")
 # weight is lambda; familiar: whether the map looks like what the scorer has learned from; equal:
 # whether all masks of the image have the same score, so that nothing was steered
 COLUMNS = (
-    *("dataset", "image_id", "image", "held_out", "predicted", "weight", "score", "familiar"),
+    *("dataset", "image_id", "image", "predicted", "weight", "score", "familiar"),
     *("faithfulness", "why", "quality", "status", "equal"),
 )
 
@@ -35,67 +39,37 @@ class Steered:
     tables: dict[str, pd.DataFrame]  # steered (a row for each image and lambda), curve
     images: NDArray[np.uint8]  # (n, height, width, 3)
     maps: NDArray[np.float16]  # (n, lambdas, height, width), as people see them
-    seconds: pd.DataFrame  # image, model, encoder, scores: never the same twice, so no table
 
 
 def run_steering(
-    scores: pd.DataFrame,
-    folders: Sequence[Path],
+    datasets: Mapping[str, StoredDataset],
     params: Params,
     settings: ApplicationsParams,
-    scorer: Path,
-    planted: Path | None = None,
+    scorer: PastaScore,
+    prepared: Path,
+    judges: Judges,
 ) -> Steered:
-    """Steer RISE on images that the scorer has not seen.
+    """Steer RISE on images that nobody has rated, so that the scorer has not seen them.
 
-    ``scores`` say which those are, see :func:`~pasta.applications.scores.score_stored`. Per image
-    the model sees every mask once, the encoder too, and both are shared by all lambdas.
+    ``prepared`` has what classifier and encoder say about every mask, see
+    :mod:`pasta.applications.prepared.heard`; all lambdas share it.
     """
+    from pasta.applications.prepared.heard import load_masks
     from pasta.applications.steering import require_weights
-    from pasta.progress import bar
-    from pasta.scoring.score import PastaScore
 
-    own = settings.steering
-    require_weights(own.weights)
-    metric = PastaScore.load(settings.question, scorer)
-    chosen = choose_images(scores, own.backbone, own.images)
-    parts, seconds = [], []
-    with bar("steer RISE", len(chosen), "images") as line:
-        for folder in folders:
-            group = chosen[chosen["dataset"] == folder.name]
-            if group.empty:
-                continue
-            one = _Dataset(folder, metric, params, settings, planted)
-            for row in group.itertuples():
-                parts.append(one.steer(str(row.image_id), str(row.predicted)))
-                seconds.append({"image": str(row.image), **parts[-1].seconds})
-                line.advance(words=str(row.image))
-    table = pd.concat([part.table for part in parts], ignore_index=True)
-    held_out = chosen.set_index("image")["held_out"]
-    steered = table.assign(held_out=table["image"].map(held_out))[list(COLUMNS)]
+    require_weights(settings.steering.weights)
+    heard = load_masks(prepared, datasets, scorer.card)
+    table, maps = [], []
+    for one in heard:
+        shown, raw, equal = _steered(one, params, settings, scorer)
+        table.append(_rows(one, shown, raw, params, settings, scorer, judges[one.dataset], equal))
+        maps.append(shown)
+    steered = pd.concat(table, ignore_index=True)[list(COLUMNS)]
     return Steered(
         {"steered": steered, "curve": curve(steered, settings.resamples, params.seed)},
-        np.stack([part.pixels for part in parts]),
-        np.stack([part.maps for part in parts]).astype(np.float16),
-        pd.DataFrame(seconds),
+        np.stack([one.pixels for one in heard]),
+        np.stack(maps).astype(np.float16),
     )
-
-
-def choose_images(scores: pd.DataFrame, backbone: str, number: int) -> pd.DataFrame:
-    """Held-out images of a classifier, taken from the datasets in turn; all if there are fewer."""
-    own = scores[(scores["backbone"] == backbone) & (scores["kind"] == "saliency")]
-    if own.empty:
-        raise PastaError(f"there is no saliency map of {backbone!r}, so nothing to compare with")
-    images = own.drop_duplicates("image")[["dataset", "image_id", "image", "predicted", "held_out"]]
-    unseen = images[images["held_out"]].sort_values("image")
-    if unseen.empty:
-        raise PastaError(
-            f"the scorer has seen explanations of all {len(images)} images; steering is judged on "
-            "held-out ones: lower scoring.public.train, or explain more images"
-        )
-    turns = zip_longest(*(list(group.index) for _, group in unseen.groupby("dataset")))
-    order = [place for turn in turns for place in turn if place is not None]
-    return unseen.loc[order[:number]].reset_index(drop=True)
 
 
 def curve(steered: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
@@ -115,93 +89,57 @@ def curve(steered: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["weight", "measure", *DIFFERENCE])
 
 
-@dataclass(frozen=True)
-class _Part:
-    table: pd.DataFrame
-    pixels: NDArray[np.uint8]
-    maps: NDArray[np.float32]
-    seconds: dict[str, float]
+def _steered(
+    one: HeardImage, params: Params, settings: ApplicationsParams, scorer: PastaScore
+) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
+    """Maps for each lambda as people see them and raw, and whether the score could not steer."""
+    from pasta.applications.scores import goodness
+    from pasta.applications.steering import ask
+    from pasta.explanations.attribution import shown_maps
+
+    protocol = params.annotations.protocol
+    good = partial(goodness, question=scorer.question, protocol=protocol)
+    asked = ask(one.heard, one.predicted, scorer, good)
+    raw = asked.maps(settings.steering.weights)
+    return shown_maps(raw, "positive"), raw, asked.equal
 
 
-class _Dataset:
-    """Steering of one dataset's images: the classifier and the judge are opened once."""
+def _rows(
+    one: HeardImage,
+    shown: NDArray[np.float32],
+    raw: NDArray[np.float32],
+    params: Params,
+    settings: ApplicationsParams,
+    scorer: PastaScore,
+    judge: MapJudge | None,
+    equal: bool,
+) -> pd.DataFrame:
+    """What is to be said about the maps of one image."""
+    from pasta.applications.prepared.falls import correlated
+    from pasta.applications.scores import direction
+    from pasta.explanations.attribution import statuses
 
-    def __init__(
-        self,
-        folder: Path,
-        metric: Any,
-        params: Params,
-        settings: ApplicationsParams,
-        planted: Path | None,
-    ) -> None:
-        from pasta.applications.faithful import made_quick
-        from pasta.applications.judge import MapJudge, planted_judge
-        from pasta.applications.scores import direction, goodness
-        from pasta.datasets.stored import open_dataset
-        from pasta.explanations.engine import view_of
-        from pasta.models.checkpoint import load
-        from pasta.models.data import as_tensor
-        from pasta.paths import project_root
-
-        self.metric, self.params, self.settings = metric, params, settings
-        self.own: SteeringParams = settings.steering
-        self.dataset = open_dataset(folder)
-        self.rows = self.dataset.images.set_index("image_id")["row"]
-        model, _ = load(folder / "models" / self.own.backbone, params, project_root())
-        self.view = made_quick(view_of(model), as_tensor(self.dataset.pixels[[0]]))
-        question, protocol = settings.question, params.annotations.protocol
-        judge = planted_judge(planted, params.annotations.simulation, question)
-        self.judge = None if judge is None else MapJudge(judge, self.dataset)
-        self.sign = direction(question, protocol)
-        self.good = partial(goodness, question=question, protocol=protocol)
-
-    def steer(self, image_id: str, predicted: str) -> _Part:
-        import torch
-
-        from pasta.applications.faithful import faithfulness
-        from pasta.applications.steering import ask
-        from pasta.explanations.attribution import shown_maps, statuses
-        from pasta.explanations.base import Given
-        from pasta.models.data import as_tensor
-
-        words, params = self.dataset.vocabulary, self.params
-        pixels = self.dataset.pixels[[int(self.rows[image_id])]]
-        images, target = as_tensor(pixels), words.class_index(predicted)
-        rise = params.explanations.methods.rise.model_copy(update={"masks": self.own.masks})
-        budget = params.explanations.budget
-        given = Given(
-            self.view, images, torch.tensor([target]), {"rise": rise}, params.seed, budget
-        )
-        asked = ask(given, 0, predicted, self.metric, self.good, self.own.batch_size)
-        raw = asked.maps(self.own.weights)
-        shown = shown_maps(raw, "positive")
-        name = f"{words.dataset}/{image_id}"
-        values, why = faithfulness(
-            self.view, images[0], target, shown, self.settings.subsets, params.seed, name
-        )
-        table = pd.DataFrame({"weight": list(self.own.weights), "faithfulness": values, "why": why})
-        scored = self._scored(pixels[0], shown, predicted)
-        table = table.assign(
-            dataset=words.dataset,
-            image_id=image_id,
-            image=name,
-            predicted=predicted,
-            score=scored.score.astype(np.float64),
-            familiar=scored.familiar,
-            quality=self._quality(shown, image_id, predicted),
-            status=statuses(raw),
-            equal=asked.equal,
-        )
-        return _Part(table, pixels[0], shown, asked.seconds)
-
-    def _scored(self, pixels: NDArray[Any], shown: NDArray[Any], predicted: str) -> Any:
-        many = np.broadcast_to(pixels, (len(shown), *pixels.shape))
-        return self.metric.score(
-            image=many, saliency=shown, label=predicted, dataset=self.dataset.vocabulary.dataset
-        )
-
-    def _quality(self, shown: NDArray[Any], image_id: str, predicted: str) -> Any:
-        if self.judge is None:
-            return np.full(len(shown), np.nan)
-        number = len(shown)
-        return self.sign * self.judge(shown, [image_id] * number, [predicted] * number)
+    number = len(shown)
+    many = np.broadcast_to(one.pixels, (number, *one.pixels.shape))
+    scored: Any = scorer.score(image=many, saliency=shown, label=one.predicted, dataset=one.dataset)
+    values, why = correlated(shown, one.falls, params.seed, one.name)
+    quality = np.full(number, np.nan)
+    if judge is not None:
+        sign = direction(scorer.question, params.annotations.protocol)
+        quality = sign * judge(shown, [one.image_id] * number, [one.predicted] * number)
+    return pd.DataFrame(
+        {
+            "dataset": one.dataset,
+            "image_id": one.image_id,
+            "image": one.name,
+            "predicted": one.predicted,
+            "weight": list(settings.steering.weights),
+            "score": scored.score.astype(np.float64),
+            "familiar": scored.familiar,
+            "faithfulness": values,
+            "why": why,
+            "quality": quality,
+            "status": statuses(raw),
+            "equal": equal,
+        }
+    )

@@ -6,25 +6,24 @@ predicted score is then compared with the default on other such images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from pasta.applications import tuning_choice
+from pasta.applications.prepared.candidates import Table, load_candidates
+from pasta.applications.prepared.grid import Candidate
 from pasta.applications.tuning_compare import Pair, answer_of, compared, image_table
-from pasta.applications.tuning_fresh import fresh_images
-from pasta.applications.tuning_grid import Candidate, Grid, Layers, make_grid
 from pasta.applications.tuning_search import Answer, search
-from pasta.errors import PastaError
 from pasta.explanations.techniques import Technique
-from pasta.explanations.techniques import technique as named
 from pasta.params import Params
 
 if TYPE_CHECKING:
-    from pasta.applications.tuning_maps import Subject
+    from pasta.applications.judge import Judges
+    from pasta.datasets.stored import StoredDataset
     from pasta.params.applications import ApplicationsParams
     from pasta.scoring.score import PastaScore
 
@@ -35,11 +34,8 @@ Tell = Callable[[Technique, Answer], None]
 class Budget:
     """How much is looked at."""
 
-    search: int  # images of each dataset to choose on
-    held_out: int  # images of each dataset to compare on
     subsets: int  # of pixels, for each faithfulness correlation
     resamples: int  # of the images, for each interval
-    keys: str = "applications.tuning.search + applications.tuning.held_out"  # for errors
 
 
 @dataclass(frozen=True)
@@ -58,31 +54,25 @@ class Tuned:
 
 
 def run_tuning(
-    folders: Sequence[Path],
+    datasets: Mapping[str, StoredDataset],
     params: Params,
     settings: ApplicationsParams,
     scorer: PastaScore,
-    root: Path,
+    prepared: Path,
     storage: Path,
-    planted: Path | None = None,
+    judges: Judges,
     tell: Tell | None = None,
 ) -> list[Tuned]:
-    """All studies that the parameters name; ``storage`` is the SQLite file that remembers."""
-    budget = Budget(
-        settings.tuning.search, settings.tuning.held_out, settings.subsets, settings.resamples
-    )
+    """All studies that the parameters name, with the maps in ``prepared``."""
+    budget = Budget(settings.subsets, settings.resamples)
     return [
         tune(
-            named(study.technique),
-            study.grid,
-            folders,
+            load_candidates(prepared, study.technique, datasets),
             params,
             scorer,
-            root,
             storage,
             budget,
-            planted=planted,
-            trials=study.trials,
+            judges,
             tell=tell,
         )
         for study in settings.tuning.studies
@@ -90,16 +80,13 @@ def run_tuning(
 
 
 def tune(
-    technique: Technique,
-    values: Mapping[str, Sequence[Any]],
-    folders: Sequence[Path],
+    table: Table,
     params: Params,
     scorer: PastaScore,
-    root: Path,
     storage: Path,
     budget: Budget,
+    judges: Judges,
     *,
-    planted: Path | None = None,
     trials: int | None = None,
     tell: Tell | None = None,
 ) -> Tuned:
@@ -107,39 +94,33 @@ def tune(
 
     Parameters
     ----------
-    technique
-        A saliency technique.
-    values
-        ``{setting: [values]}`` of its method; ``layer`` is the target layer of CAM methods.
-    folders
-        Of the datasets whose images are used.
+    table
+        The grid, and the images to choose and to compare on.
     scorer
         Of the question that is to be answered better.
     storage
         An SQLite file; what is in it from an earlier run is not computed again.
+    judges
+        Who know what was planted in simulated raters, by dataset.
     trials
         So many candidates, chosen by Optuna; None tries all.
     tell
         Hears of each candidate when its score is known.
     """
-    from pasta.applications.judge import MapJudge, planted_judge
     from pasta.applications.scores import direction
 
-    table = _Table(technique, folders, params, root, budget)
-    grid = make_grid(technique, values, params.explanations.methods, table.layers)
-    if len(grid) == 1 and next(grid.candidates()) == grid.default:
-        raise PastaError(f"the grid of {technique.key} has the default only: nothing to compare")
+    technique = table.technique
     up = direction(scorer.question, params.annotations.protocol)
-    judge = planted_judge(planted, params.annotations.simulation, scorer.question)
-    judges = {
-        one.fresh.name: None if judge is None else MapJudge(judge, one.fresh.dataset)
-        for one in table.search
+    about = {
+        "question": scorer.question,
+        "scorer": scorer.card.weights_sha256,
+        "judged": any(one is not None for one in judges.values()),
     }
     found = search(
-        grid,
+        table.grid,
         lambda candidate: answer_of(candidate, table.search, scorer, judges),
         storage,
-        table.fingerprint(grid, scorer, judge is not None),
+        table.fingerprint(params, **about),
         trials=trials,
         direction=up,
         seed=params.seed,
@@ -166,62 +147,3 @@ def tune(
         sum(one.resumed for one in found.answers),
         shown,
     )
-
-
-class _Table:
-    """The classifiers with their images, laid out for a technique."""
-
-    def __init__(
-        self,
-        technique: Technique,
-        folders: Sequence[Path],
-        params: Params,
-        root: Path,
-        budget: Budget,
-    ) -> None:
-        from pasta.applications.tuning_maps import Subject
-        from pasta.models.checkpoint import load
-
-        self.technique, self.params = technique, params
-        self.search: list[Subject] = []
-        self.held_out: list[Subject] = []
-        self.weights: list[str] = []
-        shared: dict[str, Any] = {}
-        for folder in folders:
-            number = budget.search + budget.held_out
-            fresh = fresh_images(folder, params, number, budget.keys)
-            model, card = load(folder / "models" / technique.backbone, params, root, shared)
-            self.weights.append(card["weights_md5"])
-            parts = fresh.part(slice(0, budget.search)), fresh.part(slice(budget.search, None))
-            self.search.append(Subject(parts[0], model, technique, params))
-            self.held_out.append(Subject(parts[1], model, technique, params))
-        if "clip" in shared:
-            self.weights.append(shared["clip"].md5)
-
-    @property
-    def layers(self) -> Layers | None:
-        """Those of the first dataset's network; the others are built alike."""
-        first = self.search[0]
-        if not self.technique.about["needs_layer"]:
-            return None
-        return Layers(first.model, first.view.require_layer())
-
-    def fingerprint(self, grid: Grid, scorer: PastaScore, judged: bool) -> str:
-        """Of everything that the values of a candidate depend on, and the grid."""
-        from pasta.applications.tuning_grid import section_of
-        from pasta.models.fingerprint import fingerprint
-
-        section = section_of(self.technique, self.params.explanations.methods)
-        return fingerprint(
-            {
-                "technique": self.technique.key,
-                "grid": {name: list(values) for name, values in grid.choices.items()},
-                "settings": None if section is None else section.model_dump(mode="json"),
-                "question": scorer.question,
-                "scorer": scorer.card.weights_sha256,
-                "images": [[one.fresh.name, *one.fresh.ids] for one in self.search],
-                "weights": self.weights,
-                "judged": judged,
-                "seed": self.params.seed,
-            }
-        )

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
-from pasta.applications.tuning_grid import words
+from pasta.applications.prepared.grid import words
 from pasta.applications.tuning_search import Answer, Floats, Found
 
 CANDIDATE_COLUMNS = (

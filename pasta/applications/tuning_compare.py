@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.applications.prepared.falls import correlated
+from pasta.applications.prepared.grid import Candidate, words
 from pasta.applications.tuning_choice import HELD_OUT, SEARCH
-from pasta.applications.tuning_fresh import predicted_stars, true_quality
-from pasta.applications.tuning_grid import Candidate, words
 from pasta.applications.tuning_search import Answer, Floats, Found
+from pasta.applications.verdicts import predicted_stars, true_quality
 from pasta.explanations.techniques import Technique
 
 if TYPE_CHECKING:
     from pasta.applications.judge import MapJudge
-    from pasta.applications.tuning_maps import Subject
+    from pasta.applications.prepared.candidates import Subject
     from pasta.scoring.score import PastaScore
 
 IMAGE_COLUMNS = (
@@ -95,17 +96,12 @@ def _faithful(
     subsets: int,
 ) -> list[Floats]:
     """Faithfulness correlations of each candidate, on the same subsets of pixels."""
-    from pasta.applications.faithful import faithfulness
-    from pasta.explanations.folding import forward_only
-
     found = []
     for number, one in enumerate(subjects):
-        view = replace(one.view, network=forward_only(one.view.network, one.fresh.images[:1]))
+        falls = one.falls(subsets)
         for row, name in enumerate(one.fresh.ids):
             stack = np.stack([own[number][row] for own in maps])
-            target, key = int(one.targets[row]), f"{one.fresh.name}/{name}"
-            image = one.fresh.images[row]
-            found.append(faithfulness(view, image, target, stack, subsets, seed, key)[0])
+            found.append(correlated(stack, falls[row], seed, f"{one.fresh.name}/{name}")[0])
     return list(np.stack(found, axis=1))
 
 

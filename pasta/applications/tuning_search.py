@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasta import store
-from pasta.applications.tuning_grid import Candidate, Grid
+from pasta.applications.prepared.grid import Candidate, Grid
 from pasta.errors import InputError
 from pasta.seeds import entropy
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
+from pasta.applications.prepared.grid import words
 from pasta.applications.tuning import Tuned
 from pasta.applications.tuning_choice import HELD_OUT, SEARCH
-from pasta.applications.tuning_grid import words
 from pasta.applications.tuning_search import Answer, Floats
 from pasta.explanations.techniques import Technique
 from pasta.tracking import Run, nested_run

@@ -55,7 +55,7 @@ def tune(
     A killed search goes on where it was when it is started again with the same grid and numbers.
     Every candidate is a nested run in MLflow.
     """
-    from pasta.applications.tuning_grid import read_grid
+    from pasta.applications.prepared.grid import read_grid
     from pasta.explanations.techniques import technique as named
 
     chosen, values = named(technique), read_grid(grid)
@@ -92,9 +92,12 @@ def _tuned(
     scorer: Path | None,
     storage: Path,
 ) -> Tuned:
+    from pasta.applications.judge import judges_of
+    from pasta.applications.prepared.candidates import lay
     from pasta.applications.tuning import Budget
     from pasta.applications.tuning import tune as search
     from pasta.applications.tuning_tracking import log_candidate, log_tuned
+    from pasta.datasets.stored import open_dataset
     from pasta.params import load_params
     from pasta.paths import DATA, project_root
     from pasta.progress import bar
@@ -103,13 +106,16 @@ def _tuned(
 
     connecting = prepare("explanations")
     params, root = load_params(), project_root()
-    budget = Budget(images, held_out, subsets, _RESAMPLES, "--images + --held-out")
+    budget = Budget(subsets, _RESAMPLES)
     metric = PastaScore.load(question, scorer)
+    datasets = {folder.name: open_dataset(folder) for folder in folders}
+    judges = judges_of(root / DATA / "planted", question, datasets)
     connecting.join()
     total = 1
     for own in values.values():
         total *= max(len(own), 1)
     settings = {"technique": technique.key, "grid": {key: str(own) for key, own in values.items()}}
+    keys = "--images + --held-out"
     about = {**settings, "question": question, "images": images, "held_out": held_out}
     with (
         tracked_run("explanations", "tune", f"tune {technique.key}", params=about) as run,
@@ -121,15 +127,12 @@ def _tuned(
             line.advance()
 
         tuned = search(
-            technique,
-            values,
-            folders,
+            lay(technique, values, folders, params, root, (images, held_out), keys),
             params,
             metric,
-            root,
             storage,
             budget,
-            planted=root / DATA / "planted",
+            judges,
             trials=trials,
             tell=tell,
         )

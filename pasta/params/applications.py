@@ -31,7 +31,7 @@ class SteeringParams(Section):
     """RISE whose masks are weighted by the predicted score as well (P2, Eq. 4)."""
 
     backbone: str  # the classifier that is explained
-    images: Count  # held-out images, over all datasets
+    images: Count  # that nobody has rated, over all datasets
     masks: Count
     weights: Weights  # lambda: 0 is plain RISE, 1 is the score alone
     batch_size: Count  # masks that are drawn and encoded at once
@@ -83,8 +83,7 @@ class TuningStudyParams(Section):
     """A technique and the settings to try."""
 
     technique: str
-    grid: dict[str, Values]  # setting: values; `layer` is the target layer of CAM methods
-    trials: Count | None  # null tries all combinations
+    grid: dict[str, Values]  # setting: values, all combinations; `layer` is that of CAM methods
 
 
 class TuningParams(Section):

@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasta.embedding import inputs
 from pasta.embedding.base import Encoder
+from pasta.embedding.batches import side_by_side
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
 from pasta.models.clip.prompts import readable
 from pasta.paths import processors
 from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Floats, Many
 
-T = TypeVar("T")
 _LEAST = 8  # pictures in a batch; fewer are not worth a thread
 Watch = Callable[[int], None]  # explanations encoded since the last call
-
-
-def side_by_side(work: Callable[[T], Floats], parts: Sequence[T]) -> Iterator[Floats]:
-    """Results in order; each core draws and encodes for itself.
-
-    Between large steps in which all cores join there are many small ones that keep one busy.
-    """
-    import torch
-
-    threads = torch.get_num_threads()
-    if threads == 1 or len(parts) == 1:
-        yield from map(work, parts)
-        return
-    try:
-        with ThreadPoolExecutor(threads, "encode", torch.set_num_threads, (1,)) as pool:
-            yield from pool.map(work, parts)
-    finally:
-        torch.set_num_threads(threads)
 
 
 class ExplanationEncoder:

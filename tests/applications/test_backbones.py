@@ -10,13 +10,6 @@ import pandas as pd
 import pytest
 import torch
 
-from pasta.applications.backbone_towers import (
-    TowerClassifier,
-    distil,
-    new_student,
-    open_towers,
-    prepare,
-)
 from pasta.applications.backbone_trends import (
     ALL,
     CONTRAST,
@@ -24,9 +17,17 @@ from pasta.applications.backbone_trends import (
     summarise_towers,
     tower_trends,
 )
-from pasta.applications.backbones import SCORE_COLUMNS, TOWER_COLUMNS, family, run_backbones
-from pasta.applications.norms import artefacts, background_cells, feature_norms
-from pasta.applications.tuning_fresh import fresh_images
+from pasta.applications.backbones import SCORE_COLUMNS, run_backbones
+from pasta.applications.prepared.distilling import (
+    TowerClassifier,
+    distil,
+    new_student,
+    open_towers,
+    prepare,
+)
+from pasta.applications.prepared.fresh import fresh_images
+from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
+from pasta.applications.prepared.towers import TOWER_COLUMNS, family, load_towers, prepare_towers
 from pasta.errors import PastaError
 from pasta.explanations.folding import forward_only
 from pasta.explanations.hooks import hooked
@@ -305,7 +306,7 @@ def test_fresh_images_are_test_images_that_nobody_has_rated(small: Small) -> Non
         fresh_images(folder, small.params, 11, "a.b")
 
 
-def test_the_whole_comparison_of_two_towers(small: Small) -> None:
+def test_the_whole_comparison_of_two_towers(small: Small, tmp_path: Path) -> None:
     own = BackbonesParams(
         datasets=(DATASET,),
         images=6,
@@ -318,15 +319,12 @@ def test_the_whole_comparison_of_two_towers(small: Small) -> None:
     settings = ApplicationsParams.model_construct(question="Q1", resamples=100, backbones=own)
     folder = small.data.dataset.folder
     said: list[str] = []
-    found = run_backbones(
-        [folder],
-        small.params,
-        settings,
-        small.scorer,
-        small.root,
-        None,
-        lambda *a: said.append(a[0]),
-    )
+    params = small.params.model_copy(update={"applications": settings})
+    prepare_towers([folder], params, small.root, tmp_path, lambda *a: said.append(a[0]))
+    datasets, judges = {DATASET: small.data.dataset}, {DATASET: None}
+    found = run_backbones(datasets, params, settings, small.scorer, tmp_path, judges)
+    maps = load_towers(tmp_path).maps
+    assert len(maps) == len(found.scores) and np.isfinite(maps).all()
     assert tuple(found.scores) == SCORE_COLUMNS and tuple(found.towers) == TOWER_COLUMNS
     assert len(found.scores) == 2 * 3 * 6 and found.towers["positions"].tolist() == [54, 54]
     shown = found.scores[found.scores["status"] == "ok"]
@@ -341,5 +339,8 @@ def test_the_whole_comparison_of_two_towers(small: Small) -> None:
     wrong = settings.model_copy(
         update={"backbones": own.model_copy(update={"datasets": ("catsdogscar",)})}
     )
+    params = small.params.model_copy(update={"applications": wrong})
     with pytest.raises(PastaError, match="Did you mean 'catsdogscars'"):
-        run_backbones([folder], small.params, wrong, small.scorer, small.root)
+        prepare_towers([folder], params, small.root, tmp_path / "no", lambda *_: None)
+    with pytest.raises(PastaError, match="`dvc repro towers`"):
+        load_towers(tmp_path / "no")

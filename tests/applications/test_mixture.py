@@ -13,6 +13,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from pasta import store
 from pasta.annotations.simulation.quality import qualities
 from pasta.applications import scores as scores_module
 from pasta.applications.judge import MapJudge, planted_judge, planted_quality
@@ -34,6 +35,7 @@ from pasta.applications.paired import mean_interval, paired_difference
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
+from pasta.params.annotations import SimulationParams
 from pasta.seeds import generator
 from tests.annotations.simulation_study import parameters
 from tests.applications.made_up import METHODS, measured, random_scores, scored, settings
@@ -217,13 +219,19 @@ def properties() -> pd.DataFrame:
     )
 
 
+def plant(folder: Path, params: SimulationParams) -> None:
+    """What the simulate stage leaves behind of its parameters."""
+    store.write_json({"effects": params.model_dump(mode="json")}, folder / "planted.json")
+
+
 @pytest.mark.parametrize("question", ["Q1", "Q3"])
 def test_the_judge_expects_what_the_simulator_plants_without_its_residual(
     tmp_path: Path, question: str
 ) -> None:
     params, table = parameters(), properties()
     table.to_parquet(tmp_path / "properties.parquet")
-    judge = planted_judge(tmp_path, params, question)
+    plant(tmp_path, params)
+    judge = planted_judge(tmp_path, question)
     assert judge is not None
     weights = getattr(params.questions, question).model_copy(update={"residual": 0.0})
     questions = params.questions.model_copy(update={question: weights})
@@ -251,7 +259,8 @@ class Drawn(StoredDataset):
 
 def test_new_maps_are_judged_by_the_parts_of_the_predicted_class(tmp_path: Path) -> None:
     properties().to_parquet(tmp_path / "properties.parquet")
-    judge = planted_judge(tmp_path, parameters(), "Q1")
+    plant(tmp_path, parameters())
+    judge = planted_judge(tmp_path, "Q1")
     assert judge is not None
     words = vocabulary("catsdogscars")
     parts = np.zeros((2, 4, 4), np.uint8)
@@ -275,6 +284,6 @@ def test_new_maps_are_judged_by_the_parts_of_the_predicted_class(tmp_path: Path)
 
 
 def test_with_real_raters_there_is_no_judge(tmp_path: Path) -> None:
-    assert planted_judge(tmp_path, parameters(), "Q1") is None
-    assert planted_judge(None, parameters(), "Q1") is None
+    assert planted_judge(tmp_path, "Q1") is None
+    assert planted_judge(None, "Q1") is None
     assert planted_quality(tmp_path, "Q1").empty

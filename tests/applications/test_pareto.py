@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from pasta.applications.faithful import METRIC, _subsets, faithfulness, measure_stored
+from pasta.applications.faithful import METRIC, measure_stored
 from pasta.applications.pareto import agreement, average, on_front, place, run_pareto
+from pasta.applications.prepared.falls import chosen_pixels, faithfulness
 from pasta.errors import PastaError
 from pasta.explanations.base import View
 from tests.applications.made_up import measured, random_scores, scored, settings
@@ -135,7 +136,7 @@ def test_it_is_the_correlation_of_the_papers_formula() -> None:
     whole = float(view.logits(image[None])[0, 1])
     for number, one in enumerate(maps):
         sums, falls = [], []
-        for chosen in _subsets(SIDE * SIDE, 25, 3, "b"):
+        for chosen in chosen_pixels(SIDE * SIDE, 25, 3, "b"):
             without = image.clone().view(3, -1)
             without[:, chosen] = 0
             sums.append(float(one.ravel()[chosen].astype(np.float64).sum()))

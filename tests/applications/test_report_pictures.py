@@ -29,7 +29,7 @@ from pasta.explanations.techniques import technique
 def steered(gain: float, images: int = 6) -> Steered:
     """Maps of 8 x 8 pixels; at lambda 1 the quality is higher by ``gain``."""
     rows = [
-        ("coco", str(image), f"coco/{image}", True, "dog", weight, 2 + weight, True, 0.1, "ok",
+        ("coco", str(image), f"coco/{image}", "dog", weight, 2 + weight, True, 0.1, "ok",
          gain * weight, "ok", False)
         for image in range(images)
         for weight in (0.0, 1.0)
@@ -40,7 +40,6 @@ def steered(gain: float, images: int = 6) -> Steered:
         {"steered": table, "curve": curve(table, 50, 0)},
         random.integers(0, 255, (images, 8, 8, 3), dtype=np.uint8),
         random.random((images, 2, 8, 8)).astype(np.float16),
-        pd.DataFrame(),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,10 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from pasta.applications.steering import (
-    Asked,
-    _drawing,
-    ask,
-    mask_scores,
-    matched,
-    require_weights,
-)
-from pasta.applications.steering_study import choose_images, curve
+from pasta.applications.prepared.heard import shares
+from pasta.applications.prepared.masks import Heard, drawing, hear, mask_vectors
+from pasta.applications.steering import Asked, ask, mask_scores, matched, require_weights
+from pasta.applications.steering_study import curve
 from pasta.embedding.inputs import render
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
@@ -28,7 +25,6 @@ from pasta.params.explanations import RiseParams
 from pasta.scoring.results import Scores
 from pasta.scoring.score import PastaScore
 from pasta.seeds import generator
-from tests.applications.made_up import random_scores
 from tests.embedding.small import settings as embedding
 from tests.explanations.networks import pictures, small_view
 from tests.scoring.small_scorer import SIDE, make_root, make_scorer, tiny
@@ -54,17 +50,20 @@ def given(number: int = 1) -> Given:
     return Given(small_view(), pictures(number, SIDE), targets, {"rise": RISE})
 
 
+def heard(request: Given, metric: PastaScore, number: int = 0, batch_size: int = 16) -> Heard:
+    return hear(request, number, metric.encoder, metric.card.preprocessing, batch_size)
+
+
 def test_with_lambda_zero_the_map_is_that_of_rise_to_the_last_bit(metric: PastaScore) -> None:
     request = given()
-    steered = ask(request, 0, "cat", metric, good, 16).maps(WEIGHTS)
+    steered = ask(heard(request, metric), "cat", metric, good).maps(WEIGHTS)
     assert np.array_equal(steered[0], rise(request)[0].numpy())
     assert not np.allclose(steered[1], steered[0], rtol=1e-3)
 
 
 def test_maps_are_those_of_the_papers_formula(metric: PastaScore) -> None:
     request = given(2)
-    asked = ask(request, 1, "cat", metric, good, 16)
-    found = asked.maps(WEIGHTS)
+    found = ask(heard(request, metric, 1), "cat", metric, good).maps(WEIGHTS)
     image, target = request.images[1], request.targets[1]
     masks = random_masks(60, 4, 0.5, (SIDE, SIDE), request.generator(1, "rise"))
     built = masks.build(slice(None))
@@ -86,26 +85,36 @@ def test_maps_are_those_of_the_papers_formula(metric: PastaScore) -> None:
 
 
 def test_a_masks_score_is_that_of_the_same_heat_map(metric: PastaScore) -> None:
-    image = pictures(1, SIDE)[0]
-    masks = random_masks(12, 4, 0.5, (SIDE, SIDE), torch.Generator().manual_seed(0))
-    found, seconds = mask_scores(metric, image, masks, "cat", 5)
+    request = given()
+    image, known = request.images[0], heard(request, metric)
+    found = mask_scores(metric, known, "cat")
     whole = metric.score(
-        image=np.broadcast_to(image.numpy(), (12, *image.shape)),
-        saliency=masks.build(slice(None)).clamp(0, 1).numpy(),
+        image=np.broadcast_to(image.numpy(), (60, *image.shape)),
+        saliency=known.masks.build(slice(None)).clamp(0, 1).numpy(),
         label="cat",
     )
     assert isinstance(whole, Scores)
     np.testing.assert_allclose(found, whole.score, atol=1e-4)
-    assert seconds > 0
+    assert 0 < known.seconds["encoder"] <= known.seconds["vectors"]
+
+
+def test_a_mask_that_shows_everything_or_nothing_has_no_score(metric: PastaScore) -> None:
+    known = heard(given(), metric)
+    grids = known.masks.grids.clone()
+    grids[0], grids[1] = 0, 1
+    masks = replace(known.masks, grids=grids)
+    found = mask_scores(metric, replace(known, masks=masks), "cat")
+    assert np.isnan(found[:2]).all() and np.isfinite(found[2:]).all()
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
 def test_the_size_of_batches_does_not_matter(metric: PastaScore, batch_size: int) -> None:
     image = pictures(1, SIDE)[0]
     masks = random_masks(20, 4, 0.5, (SIDE, SIDE), torch.Generator().manual_seed(0))
-    expected, _ = mask_scores(metric, image, masks, "cat", 4)
-    found, _ = mask_scores(metric, image, masks, "cat", batch_size)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    shown = metric.card.preprocessing
+    expected, _ = mask_vectors(metric.encoder, shown, image, masks, 4)
+    found, _ = mask_vectors(metric.encoder, shown, image, masks, batch_size)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("shown", ["masked", "overlay", "blur"])
@@ -115,7 +124,7 @@ def test_masks_are_drawn_as_explanations_are(shown: str) -> None:
     own = embedding(image=shown)
     many = np.broadcast_to(image.numpy(), (9, *image.shape))
     expected = render(many, maps.numpy(), False, own)
-    assert np.array_equal(_drawing(image, own)(maps).numpy(), expected)
+    assert np.array_equal(drawing(image, own)(maps).numpy(), expected)
 
 
 def test_scores_get_the_spread_of_probabilities_and_keep_their_order() -> None:
@@ -138,11 +147,11 @@ def test_a_mask_without_a_score_gets_the_mean() -> None:
 def test_equal_scores_cannot_steer_and_this_is_said() -> None:
     masks = random_masks(30, 4, 0.5, (16, 16), torch.Generator().manual_seed(0))
     probability = torch.rand(30, generator=torch.Generator().manual_seed(1))
-    asked = Asked(masks, 0.5, probability, np.full(30, 0.4), {})
+    asked = Asked(masks, 0.5, probability, np.full(30, 0.4))
     assert asked.equal
     mean = masks.build(slice(None)).double().mean(0).numpy()
     np.testing.assert_allclose(asked.maps([1.0])[0], 0.4 * mean / 0.5, rtol=1e-5)
-    assert not Asked(masks, 0.5, probability, np.linspace(0, 1, 30), {}).equal
+    assert not Asked(masks, 0.5, probability, np.linspace(0, 1, 30)).equal
 
 
 @pytest.mark.parametrize("weights", [(-0.1,), (0.0, 1.5), (float("nan"),)])
@@ -159,18 +168,10 @@ def test_no_lambda_at_all_is_an_error() -> None:
         require_weights(())
 
 
-def test_images_are_held_out_and_taken_from_the_datasets_in_turn() -> None:
-    coco = random_scores(8)
-    other = coco.assign(dataset="monumai", image="monumai/" + coco["image_id"])
-    scores = pd.concat([coco, other], ignore_index=True)
-    chosen = choose_images(scores, "resnet50", 3)
-    assert chosen["image"].tolist() == ["coco/0000", "monumai/0000", "coco/0001"]
-    assert chosen["held_out"].all()
-    assert len(choose_images(scores, "resnet50", 99)) == 8  # no more are held out
-    with pytest.raises(PastaError, match="has seen explanations of all 16 images"):
-        choose_images(scores.assign(held_out=False), "resnet50", 3)
-    with pytest.raises(PastaError, match="no saliency map of 'clip_qda'"):
-        choose_images(scores, "clip_qda", 3)
+def test_every_dataset_gives_about_as_many_images() -> None:
+    folders = [Path("a"), Path("b"), Path("c")]
+    assert shares(folders, 8) == [(Path("a"), 3), (Path("b"), 3), (Path("c"), 2)]
+    assert shares(folders, 2) == [(Path("a"), 1), (Path("b"), 1)]
 
 
 def test_the_curve_compares_each_lambda_with_rise_on_the_same_images() -> None:

@@ -18,6 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from typer.testing import CliRunner
 
+from pasta.applications.prepared.candidates import lay
+from pasta.applications.prepared.fresh import fresh_images
+from pasta.applications.prepared.grid import Candidate, Grid, Layers, make_grid, read_grid
+from pasta.applications.prepared.subjects import LiveSubject
 from pasta.applications.tuning import Budget, Tuned, tune
 from pasta.applications.tuning_choice import (
     CANDIDATE_COLUMNS,
@@ -31,9 +35,6 @@ from pasta.applications.tuning_choice import (
     conclude,
     verdict_table,
 )
-from pasta.applications.tuning_fresh import fresh_images
-from pasta.applications.tuning_grid import Candidate, Grid, Layers, make_grid, read_grid
-from pasta.applications.tuning_maps import Subject
 from pasta.applications.tuning_search import Answer, Found, search
 from pasta.commands.tune import tune as command
 from pasta.errors import InputError, PastaError
@@ -45,7 +46,7 @@ from pasta.models import checkpoint
 from pasta.models.base import MODELS
 from pasta.models.suite import settings as model_settings
 from reports.plots.applications_tuning import tuning_figure
-from tests.applications.test_backbones import Small, small_project
+from tests.applications.test_backbones import DATASET, Small, small_project
 from tests.conftest import ROOT
 
 torch.set_num_threads(1)
@@ -186,7 +187,7 @@ class TestSearch:
             "import os, signal, sys\n"
             "import numpy as np\n"
             "from pathlib import Path\n"
-            "from pasta.applications.tuning_grid import Grid\n"
+            "from pasta.applications.prepared.grid import Grid\n"
             "from pasta.applications.tuning_search import Answer, search\n"
             "from pasta.explanations.techniques import Technique\n"
             "asked = []\n"
@@ -322,18 +323,10 @@ def model(small: Small) -> Any:
 
 
 def tuned(small: Small, key: str, values: Any, storage: Path, **options: Any) -> Tuned:
-    budget = Budget(3, 5, 10, 100, "some.keys")
-    return tune(
-        technique(key),
-        values,
-        [small.data.dataset.folder],
-        small.params,
-        small.scorer,
-        small.root,
-        storage,
-        budget,
-        **options,
-    )
+    folders, numbers = [small.data.dataset.folder], (3, 5)
+    table = lay(technique(key), values, folders, small.params, small.root, numbers, "some.keys")
+    judges = {DATASET: None}
+    return tune(table, small.params, small.scorer, storage, Budget(10, 100), judges, **options)
 
 
 class TestMaps:
@@ -341,7 +334,7 @@ class TestMaps:
         self, small: Small, model: Any
     ) -> None:
         fresh = fresh_images(small.data.dataset.folder, small.params, 3, "")
-        subject = Subject(fresh, model, LIME, small.params)
+        subject = LiveSubject(fresh, model, LIME, small.params)
         methods = small.params.explanations.methods
         for width, penalty in ((0.1, 1.0), (0.6, 0.2)):
             changed = methods.lime.model_copy(update={"kernel_width": width, "penalty": penalty})
@@ -363,7 +356,7 @@ class TestMaps:
         self, small: Small, model: Any
     ) -> None:
         fresh = fresh_images(small.data.dataset.folder, small.params, 2, "")
-        subject = Subject(fresh, model, GRADCAM, small.params)
+        subject = LiveSubject(fresh, model, GRADCAM, small.params)
         usual, early = subject.shown({}), subject.shown({"layer": "network.layer1.0"})
         assert np.array_equal(usual, subject.shown({"layer": "network.layer4.0"}))
         assert not np.allclose(usual, early)
@@ -397,13 +390,10 @@ class TestTune:
         with pytest.raises(PastaError, match="default only"):
             tuned(small, "lime/resnet50", {"kernel_width": [0.25]}, tmp_path / "a.db")
 
-    def test_too_few_images_are_said_before_any_work(self, small: Small, tmp_path: Path) -> None:
-        many = Budget(8, 5, 10, 100, "some.keys")
+    def test_too_few_images_are_said_before_any_work(self, small: Small) -> None:
         folders = [small.data.dataset.folder]
         with pytest.raises(PastaError, match=r"13 test images .*some\.keys"):
-            tune(
-                LIME, WIDTHS, folders, small.params, small.scorer, small.root, tmp_path / "a", many
-            )
+            lay(LIME, WIDTHS, folders, small.params, small.root, (8, 5), "some.keys")
 
 
 def test_the_command_prints_the_verdict_and_tracks_each_candidate(

@@ -13,10 +13,9 @@ from typing import Any
 import torch
 
 from pasta.errors import PastaError
+from pasta.models.clip.library import CONFIGS, open_clip_for
 from pasta.registry import did_you_mean
 from pasta.seeds import entropy
-
-CONFIGS = Path(__file__).parent / "configs"
 
 
 def open_model(
@@ -26,9 +25,9 @@ def open_model(
 
     ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``.
     """
-    import open_clip
     from safetensors import SafetensorError
 
+    open_clip = open_clip_for(architecture)
     _add_own_architectures()
     known = open_clip.list_models()
     if architecture not in known:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from pasta.applications.tuning_fresh import Fresh
-from pasta.applications.tuning_grid import LAYER, Candidate, with_candidate
+from pasta.applications.prepared.falls import made_quick, score_falls
+from pasta.applications.prepared.fresh import Fresh
+from pasta.applications.prepared.grid import LAYER, Candidate, with_candidate
 from pasta.explanations.attribution import as_numpy, raw_maps, shown_maps
 from pasta.explanations.base import Given, View
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
@@ -32,7 +33,7 @@ Maps = NDArray[np.float32]
 
 
 @dataclass
-class Subject:
+class LiveSubject:
     """Some images of one dataset, and the classifier that is explained."""
 
     fresh: Fresh
@@ -76,6 +77,15 @@ class Subject:
         )
         raw = [part.raw for part in attributions(work, [self.technique.method])]
         return shown_maps(np.concatenate(raw), sign)
+
+    def falls(self, subsets: int) -> NDArray[np.float64]:
+        """How the target's probability falls without subsets of pixels (n, subsets)."""
+        view, seed = made_quick(self.view, self.fresh.images[:1]), self.params.seed
+        rows = zip(self.fresh.images, self.targets.tolist(), self.fresh.ids, strict=True)
+        name = self.fresh.name
+        return np.stack(
+            [score_falls(view, *row[:2], subsets, seed, f"{name}/{row[2]}") for row in rows]
+        )
 
     def _lime_maps(self, settings: Any) -> Maps:
         key = (settings.samples, settings.segmenter, settings.segments)

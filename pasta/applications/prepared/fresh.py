@@ -1,4 +1,4 @@
-"""Images that nobody has rated, and what the score and the judge say about new maps of them.
+"""Images that nobody has rated.
 
 The public scorer has learned from explanations of some test images. The other test images are new
 to it, to the classifiers and to the encoder: settings are chosen, and choices are compared, on
@@ -7,12 +7,11 @@ these alone.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +23,6 @@ from pasta.seeds import generator
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from pasta.applications.judge import MapJudge
-    from pasta.scoring.score import PastaScore
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,27 +88,7 @@ def fresh_images(folder: Path, params: Params, number: int, keys: str) -> Fresh:
     return Fresh(dataset, random.permutation(rest)[:number])
 
 
-def predicted_stars(
-    scorer: PastaScore, fresh: Fresh, maps: NDArray[Any], predicted: Sequence[str], signed: bool
-) -> Floats:
-    """Stars of maps as people see them, one for each image; NaN where a map shows nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # counted and reported by who asks
-        answer: Any = scorer.score(
-            image=fresh.pixels,
-            saliency=np.asarray(maps, np.float32),
-            label=list(predicted),
-            dataset=fresh.name,
-            signed=signed,
-        )
-    stars: Floats = np.asarray(answer.score, np.float64)
-    return stars
-
-
-def true_quality(
-    judge: MapJudge | None, fresh: Fresh, maps: NDArray[Any], predicted: Sequence[str]
-) -> Floats:
-    """What the simulated raters would think of the maps; NaN where there is no judge."""
-    if judge is None:
-        return np.full(len(fresh), np.nan)
-    return judge(maps, fresh.ids, predicted)
+def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
+    """Images of a dataset that were chosen before, in this order."""
+    rows = dataset.images.set_index("image_id")["row"]
+    return Fresh(dataset, rows.loc[list(names)].to_numpy())
