@@ -95,7 +95,7 @@ class History:
     """What training leaves behind besides weights: one number per epoch and curve."""
 
     curves: dict[str, list[float]] = field(default_factory=dict)
-    best_epoch: int | None = None
+    best_epoch: int | None = None  # counted from 1
 
     def add(self, **values: float) -> None:
         """Append one epoch."""

@@ -58,6 +58,10 @@ def test_there_is_one_run_per_classifier_with_the_md5s_of_its_data(
     runs = client.search_runs([experiment.experiment_id], max_results=100)
     named = {entry.info.run_name: entry for entry in runs}
     assert len(runs) == len(DATASETS) * len(ORDER) + 1 and "clip" in named
+    table = pd.read_csv(project / "pipelines/data/accuracy.csv")
+    for row in table[table["measure"] == "accuracy"].itertuples():
+        logged = named[f"{row.dataset}-{row.model}"].data.metrics["accuracy"]
+        assert logged == pytest.approx(row.estimate, abs=1e-4)  # not a curve's last point
     one = named["coco-resnet50"]
     pixels = "pipelines/data/coco/images.npy"
     assert one.data.tags[f"md5.{pixels}"] == _locked(project, pixels)

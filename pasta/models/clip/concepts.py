@@ -94,9 +94,10 @@ def choose(
         guesses = logits(result, validation.scores)
         accuracy = float((guesses.argmax(1) == validation.labels).double().mean())
         loss = float(nn.functional.cross_entropy(guesses, validation.labels))
-        history.add(setting=candidate, accuracy=accuracy, loss=loss)
+        history.add(setting=candidate, validation=accuracy, validation_loss=loss)
         progress(f"setting {candidate:g}, accuracy {accuracy:.3f}")
         fitted.append(result)
         merits.append((accuracy, -loss))
-    history.best_epoch = max(range(len(merits)), key=merits.__getitem__)
-    return fitted[history.best_epoch], history
+    best = max(range(len(merits)), key=merits.__getitem__)
+    history.best_epoch = best + 1
+    return fitted[best], history

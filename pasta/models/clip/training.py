@@ -61,7 +61,7 @@ def train_clip(
             break
     encoder.size = full
     model.load_state_dict(best.state)
-    history.best_epoch = best.epoch
+    history.best_epoch = best.epoch + 1
     return encoder, history
 
 
