@@ -45,7 +45,6 @@ from numpy.typing import NDArray
 
 from pasta.errors import PastaError
 from pasta.params.ordinal import OrdinalParams
-from pasta.paths import processors
 from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
 from pasta.scoring.conformal import LEAST, MOST, calibrate, interval, needed_stretch, sides
 from pasta.scoring.networks import check_features
@@ -183,13 +182,15 @@ def _linear_models(
     """The averaged linear model of each set, sets side by side.
 
     The products are too small to be shared between cores: doing so takes several times longer.
+    A process that works beside others has been given a single thread.
     """
+    import torch
     from threadpoolctl import threadpool_limits
 
     def one(pair: tuple[Rated, Rated], standard: Standard) -> Weights:
         return _average(*pair, standard, settings)
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(processors()) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(torch.get_num_threads()) as pool:
         return list(pool.map(one, pairs, standards))
 
 
