@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from pasta.models.clip.prompts import readable
 from pasta.paths import processors
 from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Floats, Many
+from pasta.scoring.threads import one_thread_each
 
 T = TypeVar("T")
 _LEAST = 8  # pictures in a batch; fewer are not worth a thread
@@ -31,15 +31,9 @@ def side_by_side(work: Callable[[T], Floats], parts: Sequence[T]) -> Iterator[Fl
     """
     import torch
 
-    threads = torch.get_num_threads()
-    if threads == 1 or len(parts) == 1:
-        yield from map(work, parts)
-        return
-    try:
-        with ThreadPoolExecutor(threads, "encode", torch.set_num_threads, (1,)) as pool:
-            yield from pool.map(work, parts)
-    finally:
-        torch.set_num_threads(threads)
+    if torch.get_num_threads() == 1 or len(parts) == 1:
+        return map(work, parts)
+    return one_thread_each(work, parts)
 
 
 class ExplanationEncoder:
