@@ -20,13 +20,13 @@ def main(
 
     from pasta import store, tables
     from pasta.params import load_params
-    from pasta.paths import processors
+    from pasta.paths import processors, project_root
     from pasta.progress import bar
     from pasta.scoring.material import collect
     from pasta.scoring.reporting import headline, main_titles, people, summary, track
     from pasta.scoring.running import at_work, compare
     from pasta.scoring.studies import setups
-    from pasta.tracking import prepare, require_server, tracking_uri
+    from pasta.tracking import locked_md5s, prepare, require_server, tracking_uri
 
     if tracking_uri().startswith("http"):
         require_server(tracking_uri())
@@ -41,6 +41,7 @@ def main(
         from reports.plots.score import score_figure
         from reports.plots.style import style
 
+        locked_md5s(project_root())  # takes a second, and is remembered
         rated = store.read(votes, tables.VOTES)
         others = people(rated)
         results = found(lambda words: line.advance(words=words))
