@@ -16,27 +16,36 @@ def main(
     figure: Annotated[Path, typer.Option(help="the SVG file to write")],
 ) -> None:
     """Train and test scorers on the rated explanations in FOLDERS."""
+    import pandas as pd
+
     from pasta import store, tables
     from pasta.params import load_params
+    from pasta.paths import processors, project_root
     from pasta.progress import bar
     from pasta.scoring.material import collect
-    from pasta.scoring.reporting import headline, main_titles, summary, track, with_people
-    from pasta.scoring.running import compare, run_setups
+    from pasta.scoring.reporting import headline, main_titles, people, summary, track
+    from pasta.scoring.running import at_work, compare
     from pasta.scoring.studies import setups
-    from pasta.tracking import prepare
-    from reports.plots.score import score_figure
-    from reports.plots.style import style
+    from pasta.tracking import locked_md5s, prepare, require_server, tracking_uri
 
-    connecting = prepare("scorers")
+    if tracking_uri().startswith("http"):
+        require_server(tracking_uri())
     params = load_params()
     material = collect(folders, store.read(labels, tables.LABELS))
     wanted = setups(params.embedding, params.scoring)
-    with bar("studies of the score", len(wanted), "setups") as line:
-        results = run_setups(
-            material, wanted, params.scoring, lambda words: line.advance(words=words)
-        )
-    rated = store.read(votes, tables.VOTES)
-    results = with_people(results, rated)
+    with (
+        at_work(material, wanted, params.scoring, processors()) as found,
+        bar("studies of the score", len(wanted), "setups") as line,
+    ):
+        connecting = prepare("scorers")  # a thread: only now, beside processes that are there
+        from reports.plots.score import score_figure
+        from reports.plots.style import style
+
+        locked_md5s(project_root())  # takes a second, and is remembered
+        rated = store.read(votes, tables.VOTES)
+        others = people(rated)
+        results = found(lambda words: line.advance(words=words))
+    results = pd.concat([results, others], ignore_index=True)
     store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
     summarised = summary(results)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")

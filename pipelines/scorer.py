@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from pasta.params import Params
 
 
 def main(
@@ -15,20 +18,28 @@ def main(
     out: Annotated[Path, typer.Option(help="folder of the scorer")],
 ) -> None:
     """Train the public scorer on the rated explanations in FOLDERS and register it."""
-    from pasta import store, tables
+    from pasta.metrics.workers import as_finished
     from pasta.params import load_params
-    from pasta.scoring.material import collect
-    from pasta.scoring.public import make_public
-    from pasta.scoring.serving import log_served
-    from pasta.tracking import file_md5, prepare, tracked_run
+    from pasta.paths import processors, project_root
+    from pasta.tracking import locked_md5s, prepare, require_server, tracked_run, tracking_uri
 
-    connecting = prepare("scorers")
+    if tracking_uri().startswith("http"):
+        require_server(tracking_uri())
     params = load_params()
-    material = collect(folders, store.read(labels, tables.LABELS))
     explained = [folder / "explanations.parquet" for folder in folders]
-    md5s = {str(file): file_md5(file) for file in (labels, *explained)}
-    metrics = store.read_json(results)[params.scoring.public.scorer]
-    make_public(material, params, md5s, metrics, out)
+
+    def work(place: int) -> None:
+        if place:
+            _train(folders, [labels, *explained], results, params, out)
+
+    # Training needs torch and no MLflow, what follows the opposite: each takes seconds to import.
+    training = as_finished(work, 2, processors())
+    next(training)  # no work: it is back as soon as the processes are there
+    connecting = prepare("scorers")
+    from pasta.scoring.serving import log_served
+
+    locked_md5s(project_root())  # takes a second, and is remembered
+    list(training)
     connecting.join()
     with tracked_run(
         "scorers",
@@ -39,6 +50,20 @@ def main(
         record=out.with_name("scorer.run.json"),
     ):
         log_served(out)
+
+
+def _train(
+    folders: list[Path], inputs: list[Path], results: Path, params: Params, out: Path
+) -> None:
+    from pasta import store, tables
+    from pasta.scoring.material import collect
+    from pasta.scoring.public import make_public
+    from pasta.tracking import file_md5
+
+    material = collect(folders, store.read(inputs[0], tables.LABELS))
+    md5s = {str(file): file_md5(file) for file in inputs}
+    metrics = store.read_json(results)[params.scoring.public.scorer]
+    make_public(material, params, md5s, metrics, out)
 
 
 if __name__ == "__main__":

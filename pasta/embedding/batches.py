@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pasta.threads import one_thread_each
 
 T = TypeVar("T")
 Floats = NDArray[np.float32]
@@ -20,12 +21,6 @@ def side_by_side(work: Callable[[T], Floats], parts: Sequence[T]) -> Iterator[Fl
     """
     import torch
 
-    threads = torch.get_num_threads()
-    if threads == 1 or len(parts) == 1:
-        yield from map(work, parts)
-        return
-    try:
-        with ThreadPoolExecutor(threads, "encode", torch.set_num_threads, (1,)) as pool:
-            yield from pool.map(work, parts)
-    finally:
-        torch.set_num_threads(threads)
+    if torch.get_num_threads() == 1 or len(parts) == 1:
+        return map(work, parts)
+    return one_thread_each(work, parts)

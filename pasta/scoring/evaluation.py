@@ -19,6 +19,7 @@ Counts = NDArray[np.int64]
 N_STARS = 5
 _DISAGREEMENT = (np.arange(N_STARS)[:, None] - np.arange(N_STARS)) ** 2 / (N_STARS - 1) ** 2
 _FEWEST_TO_CORRELATE = 3
+MEASURED = ("measure", "estimate", "n", "reason")
 
 
 def to_stars(values: NDArray[Any]) -> NDArray[np.int64]:
@@ -78,6 +79,11 @@ def evaluate(truth: NDArray[Any], stars: NDArray[Any]) -> pd.DataFrame:
         ``scc_as_published`` is the mean of Spearman's rho and its p-value, which the first
         version of doi:10.48550/arXiv.2411.02470 prints as SCC: about half of rho.
     """
+    return pd.DataFrame(measures(truth, stars), columns=list(MEASURED))
+
+
+def measures(truth: NDArray[Any], stars: NDArray[Any]) -> list[tuple[str, float, int, str]]:
+    """The rows of :func:`evaluate`: of many predictions one table is made, not one each."""
     truth, stars = np.asarray(truth, np.float64), np.asarray(stars, np.float64)
     given = ~np.isnan(truth)
     truth, stars = truth[given], stars[given]
@@ -97,9 +103,7 @@ def evaluate(truth: NDArray[Any], stars: NDArray[Any]) -> pd.DataFrame:
         ("spearman_of_stars", rho_stars, stars_reason),
         ("scc_as_published", (rho_stars + p_stars) / 2, stars_reason),
     ]
-    table = pd.DataFrame(rows, columns=["measure", "estimate", "reason"])
-    table.insert(2, "n", len(truth))
-    return table
+    return [(name, estimate, len(truth), reason) for name, estimate, reason in rows]
 
 
 def _correlation(truth: Values, other: Values, kind: str) -> tuple[float, str, float]:
@@ -170,13 +174,11 @@ def human_rows(votes: pd.DataFrame) -> pd.DataFrame:
         "mode": mode(counts, "smallest")[label].astype(np.float64),
         "leave_one_out": np.where(alone, np.nan, mode(others, "smallest")),
     }
-    tables = []
     places: Mapping[Any, Any] = votes.groupby(["question", "annotator_id"]).indices
-    for (question, annotator), rows in places.items():
-        for against, truth in labels.items():
-            table = evaluate(truth[rows], rating[rows])
-            table.insert(0, "annotator_id", annotator)
-            table.insert(0, "against", against)
-            table.insert(0, "question", question)
-            tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    found = [
+        (question, against, annotator, *row)
+        for (question, annotator), rows in places.items()
+        for against, truth in labels.items()
+        for row in measures(truth[rows], rating[rows])
+    ]
+    return pd.DataFrame(found, columns=["question", "against", "annotator_id", *MEASURED])

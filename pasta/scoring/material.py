@@ -68,7 +68,16 @@ class Material:
         return Rated(features, self.counts[usable][:, columns], labels), usable
 
     def vectors(self, settings: EmbeddingParams) -> Floats:
-        """One row for each sample, NaN where there was nothing to embed."""
+        """One row for each sample, NaN where there was nothing to embed. Read once."""
+        if settings not in self._read:
+            self._read[settings] = self._vectors(settings)
+        return self._read[settings]
+
+    @cached_property
+    def _read(self) -> dict[EmbeddingParams, Floats]:
+        return {}
+
+    def _vectors(self, settings: EmbeddingParams) -> Floats:
         from pasta.embedding.stored import load_embeddings
 
         parts = [load_embeddings(folder, settings) for folder in self.folders]

@@ -38,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,13 @@ from numpy.typing import NDArray
 
 from pasta.errors import PastaError
 from pasta.params.ordinal import OrdinalParams
-from pasta.paths import processors
 from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
 from pasta.scoring.conformal import LEAST, MOST, calibrate, interval, needed_stretch, sides
 from pasta.scoring.networks import check_features
 from pasta.scoring.ordinal_ensemble import Ensemble, train_ensembles
 from pasta.scoring.ordinal_fit import Standard, Weights, fit, pose, standardise
 from pasta.scoring.ordinal_likelihood import Doubles, distribution, negative_log_likelihood
+from pasta.threads import one_thread_each
 
 _SLOPE_PRIOR = 1.0  # squared stars: with few votes labels follow mean votes one to one
 _WIDEST = 3.0  # times: predictions that hardly vary are noise, which nobody wants enlarged
@@ -140,7 +141,7 @@ class OrdinalScorer:
         linear = _linear_models(pairs, standards, settings)
         ensembles: Sequence[Ensemble | None] = [None] * len(pairs)
         if settings.share > 0:
-            ensembles = train_ensembles(train_sets, settings, seeds)
+            ensembles = _ensembles(train_sets, settings, seeds)
         return [
             _calibrated(*pair, Mixture(standard, model, settings.share, ensemble), settings)
             for pair, standard, model, ensemble in zip(
@@ -183,14 +184,31 @@ def _linear_models(
     """The averaged linear model of each set, sets side by side.
 
     The products are too small to be shared between cores: doing so takes several times longer.
+    A process that works beside others has been given a single thread.
     """
+    import scipy.optimize  # noqa: F401 (its own library can be limited only when it is there)
+    import torch
     from threadpoolctl import threadpool_limits
 
     def one(pair: tuple[Rated, Rated], standard: Standard) -> Weights:
         return _average(*pair, standard, settings)
 
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(processors()) as pool:
+    with threadpool_limits(1, "blas"), ThreadPoolExecutor(torch.get_num_threads()) as pool:
         return list(pool.map(one, pairs, standards))
+
+
+def _ensembles(
+    train: Sequence[Rated], settings: OrdinalParams, seeds: Sequence[int]
+) -> list[Ensemble]:
+    """The networks of each set, a stack of sets for each thread."""
+    import torch
+
+    stacks = np.array_split(np.arange(len(train)), min(torch.get_num_threads(), len(train)))
+
+    def one(rows: NDArray[np.int64]) -> list[Ensemble]:
+        return train_ensembles([train[row] for row in rows], settings, [seeds[row] for row in rows])
+
+    return list(chain.from_iterable(one_thread_each(one, stacks)))
 
 
 def _calibrated(

@@ -106,13 +106,19 @@ def train_ensembles(
         lr=settings.learning_rate,
         fused=True,
     )
-    orders = [batches(len(one), settings, seed) for one, seed in zip(train, seeds, strict=True)]
+    orders = [
+        torch.from_numpy(batches(len(one), settings, seed))
+        for one, seed in zip(train, seeds, strict=True)
+    ]
     scale = votes[:, None, None, None] * settings.batch_size
     with torch.inference_mode():  # the slopes are in closed form
+        size = (len(train), settings.batch_size)
+        seen = torch.empty(*size, *features[0].shape[1:])
+        given = torch.empty(*size, *counts[0].shape[1:])
         for step in range(settings.steps):
-            rows = [torch.from_numpy(order[step]) for order in orders]
-            seen = torch.stack([one[row] for one, row in zip(features, rows, strict=True)])
-            given = torch.stack([one[row] for one, row in zip(counts, rows, strict=True)])
+            for place, order in enumerate(orders):
+                torch.index_select(features[place], 0, order[step], out=seen[place])
+                torch.index_select(counts[place], 0, order[step], out=given[place])
             found = slopes(layers, seen, given, scale)
             for weight, slope in zip(layers.all(), found.all(), strict=True):
                 weight.grad = slope
@@ -161,6 +167,8 @@ def slopes(layers: Layers, features: Tensor, counts: Tensor, scale: Tensor) -> L
     """
     import torch
 
+    from pasta.scoring.stacking import through_relu
+
     sets, members, hidden, questions = layers.second.shape
     samples = features.shape[1]
     second = layers.second.reshape(sets * members, hidden, questions)
@@ -170,7 +178,7 @@ def slopes(layers: Layers, features: Tensor, counts: Tensor, scale: Tensor) -> L
     at_latent, at_free = _likelihood_slopes(latent, layers.free, counts[:, None])
     at_latent = (at_latent / scale).view(sets * members, samples, questions)
     at_second = torch.bmm(units.transpose(1, 2), at_latent).view_as(layers.second)
-    at_units = torch.bmm(at_latent, second.transpose(1, 2)).mul_(units.sign())
+    at_units = through_relu(torch.bmm(at_latent, second.transpose(1, 2)), units)
     at_units = at_units.view(sets, members, samples, hidden).transpose(1, 2).flatten(2)
     at_first = torch.bmm(features.transpose(1, 2), at_units)
     return Layers(at_first, at_units.sum(1, keepdim=True), at_second, at_free / scale)
@@ -187,7 +195,7 @@ def _likelihood_slopes(latent: Tensor, free: Tensor, counts: Tensor) -> tuple[Te
     cuts = torch.cat([free[..., :1], gaps], -1).cumsum(-1)
     beyond = torch.sigmoid(latent[..., None] - cuts[:, :, None])
     below, above = counts[..., :-1], counts[..., 1:]
-    slope = above - (below + above) * beyond
+    slope = torch.sub(above, beyond.mul_(below + above), out=beyond)
     at_cuts = slope.sum(2)
     pull = counts[..., 1:-1].sum(2) / torch.expm1(gaps)
     at_cuts[..., 1:] -= pull

@@ -21,8 +21,10 @@ import numpy as np
 from pasta.scoring.ordinal_likelihood import (
     CUTS,
     Doubles,
+    Votes,
     free_of_shares,
-    negative_log_likelihood,
+    gather,
+    likelihood_of,
     thresholds_of,
     to_free,
 )
@@ -54,6 +56,7 @@ class Problem:
     axes: Doubles  # features x axes
     variances: Doubles  # of the scores
     counts: Doubles  # samples x questions x 5, float
+    gathered: Votes  # the same
     correlation: Doubles  # questions x questions
     votes: float  # of a question, on average
 
@@ -91,6 +94,7 @@ def pose(standardised: Doubles, counts: np.typing.NDArray[np.integer]) -> Proble
         axes,
         variances,
         votes,
+        gather(votes),
         question_correlation(votes),
         max(float(votes.sum()) / votes.shape[1], 1.0),
     )
@@ -158,8 +162,9 @@ class Objective:
         curvature = _CURVATURE * np.outer(problem.variances, np.maximum(values, 1e-9))
         self.scale = 1 / np.sqrt(curvature + strength)
         total = problem.counts.sum(axis=0)
-        self.prior = np.full((1, questions, CUTS + 1), PRIOR_VOTES / (CUTS + 1))
-        shares = (total + self.prior[0]) / (total + self.prior[0]).sum(axis=1, keepdims=True)
+        prior = np.full((1, questions, CUTS + 1), PRIOR_VOTES / (CUTS + 1))
+        self.prior = gather(prior)
+        shares = (total + prior[0]) / (total + prior[0]).sum(axis=1, keepdims=True)
         self.free = free_of_shares(shares)
 
     def begin(self, start: Weights | None) -> Doubles:
@@ -175,8 +180,8 @@ class Objective:
         inner, free = self._parts(point)
         cuts = thresholds_of(free)
         latent = self.problem.scores @ (inner @ self.mix.T)
-        fitted = negative_log_likelihood(latent, cuts, self.problem.counts)
-        prior = negative_log_likelihood(np.zeros((1, len(cuts))), cuts, self.prior)
+        fitted = likelihood_of(self.problem.gathered, latent, cuts)
+        prior = likelihood_of(self.prior, np.zeros((1, len(cuts))), cuts)
         value = (fitted.value + prior.value) / self.problem.votes
         value += 0.5 * self.strength * float((inner**2).sum())
         at_cuts = to_free(fitted.thresholds + prior.thresholds, free) / self.problem.votes

@@ -27,8 +27,17 @@ def make_public(
     """Train the public scorer and leave it in a folder.
 
     It learns from a share of the images and of the techniques; all other images with other
-    techniques say how far it errs on what is new.
+    techniques say how far it errs on what is new. The products are small: one thread is quicker.
     """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        return _make(material, params, training, metrics, out)
+
+
+def _make(
+    material: Material, params: Params, training: Mapping[str, str], metrics: Any, out: Path
+) -> Fitted:
     public = params.scoring.public
     rated, rows = material.rated(params.embedding)
     encoder = load_embeddings(material.folders[0], params.embedding).encoder

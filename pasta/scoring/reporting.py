@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pasta import tables
 from pasta.scoring.evaluation import human_rows, summarise
 from pasta.scoring.studies import Setup
 from pasta.tracking import nested_run, tracked_run
@@ -23,19 +24,19 @@ _KEYS = ("study", "level", "question", "measure")
 _SHOWN = ("mse", "qwk", "spearman", "coverage")
 
 
-def with_people(results: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
-    """The main study with annotators as if they were scorers; a seed stands for a person."""
-    people = human_rows(votes)
-    number = {name: place for place, name in enumerate(sorted(people["annotator_id"].unique()))}
-    rows = people.assign(
+def people(votes: pd.DataFrame) -> pd.DataFrame:
+    """Annotators as if they were scorers of the main study; a seed stands for a person."""
+    found = human_rows(votes)
+    number = {name: place for place, name in enumerate(sorted(found["annotator_id"].unique()))}
+    rows = found.assign(
         study="main",
-        level=people["against"].map(_PEOPLE),
+        level=found["against"].map(_PEOPLE),
         scorer="people",
         encoder="none",
         split="none",
-        seed=people["annotator_id"].map(number),
+        seed=found["annotator_id"].map(number),
     )
-    return pd.concat([results, rows[list(results.columns)]], ignore_index=True)
+    return rows[list(tables.SCORE_RESULTS.columns)]
 
 
 def summary(results: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import binascii
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mlflow
 import numpy as np
@@ -23,7 +23,9 @@ from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from pasta.errors import PastaError
-from pasta.scoring.score import PastaScore, Score
+
+if TYPE_CHECKING:  # MLflow reads this file whenever it stores a scorer: no need of torch for that
+    from pasta.scoring.score import PastaScore, Score
 
 _KEYS = ("image", "saliency", "concepts", "label", "dataset", "signed")
 
@@ -35,6 +37,7 @@ class ServedScore(PythonModel):
         """Open the scorer beside the code and the encoder that it was trained with."""
         folder = Path(context.artifacts["scorer"])
         from pasta.scoring.folder import load_scorer
+        from pasta.scoring.score import PastaScore
 
         questions = load_scorer(folder).card.questions
         first = PastaScore.load(questions[0], folder)

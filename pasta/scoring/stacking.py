@@ -117,7 +117,7 @@ class Stack:
         hidden = hidden.view(*features.shape[:2], every, -1).transpose(1, 2).flatten(0, 1)
         inputs = [features]
         for layer in self.layers[1:]:
-            inputs.append(hidden.relu())
+            inputs.append(hidden.relu_())
             hidden = torch.baddbmm(layer[models, -1:], inputs[-1], layer[models, :-1])
         return [*inputs, hidden.view(-1, every, features.shape[1])]
 
@@ -129,7 +129,7 @@ class Stack:
         for layer, given in zip(self.layers[:0:-1], inputs[:0:-1], strict=True):
             found.append(_slope_of_layer(given, slope))
             weight = layer[: groups * every, :-1]
-            slope = torch.bmm(slope, weight.transpose(1, 2)).mul_(given.sign())
+            slope = through_relu(torch.bmm(slope, weight.transpose(1, 2)), given)
         slope = slope.view(groups, every, samples, -1).transpose(1, 2).flatten(2)
         found.append(_slope_of_layer(inputs[0], slope))
         return found[::-1]
@@ -139,6 +139,12 @@ class Stack:
         first, *others = self.layers
         apart = first.view(*first.shape[:2], self.together, -1).transpose(1, 2).flatten(0, 1)
         return [layer.clone() for layer in (apart, *others)]
+
+
+def through_relu(slope: Tensor, units: Tensor) -> Tensor:
+    """The slope before ReLU from the one after it, in place: zero where a unit is zero."""
+    torch.ops.aten.threshold_backward.grad_input(slope, units, 0, grad_input=slope)
+    return slope
 
 
 def _slope_of_layer(inputs: Tensor, slope: Tensor) -> Tensor:

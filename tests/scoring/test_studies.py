@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from pasta.errors import PastaError
 from pasta.params import Params, load_params
 from pasta.scoring import running
 from pasta.scoring.material import Material, collect
-from pasta.scoring.reporting import headline, summary, with_people
-from pasta.scoring.running import compare, coverage, run_setups
-from pasta.scoring.studies import embeddings, setups
+from pasta.scoring.reporting import headline, people, summary
+from pasta.scoring.running import at_work, compare, coverage, run_setups
+from pasta.scoring.studies import Setup, embeddings, setups
 from pasta.tables import QUESTIONS, STARS
 from tests.conftest import ROOT
 from tests.embedding.small import NUMBER, Counting, settings, silent, write_dataset
@@ -112,12 +113,12 @@ def test_every_table_of_the_papers_is_a_study_around_one_centre(params: Params) 
 
 
 def fake_setup(calls: list[Any]) -> Any:
-    def run(_material: Any, setup: Any, _scoring: Any) -> pd.DataFrame:
-        calls.append(setup)
+    def run(_material: Any, setup: Any, _scoring: Any, seeds: range) -> pd.DataFrame:
+        calls.append((setup.same_work(), seeds))
         rows = [
             {"question": question, "seed": seed, "measure": "qwk", "estimate": 0.1 * seed}
             for question in setup.questions
-            for seed in range(3)
+            for seed in seeds
         ]
         described = {"scorer": setup.scorer, "encoder": "e", "split": setup.split}
         return pd.DataFrame(rows).assign(n=9, reason="", **described)
@@ -133,11 +134,56 @@ def test_equal_work_is_done_once_and_every_row_is_there(
     wanted = setups(params.embedding, params.scoring)
     found = run_setups(material, wanted, params.scoring, silent)
     validation.check(found, tables.SCORE_RESULTS)
-    assert len(calls) == len({setup.same_work() for setup in wanted}) < len(wanted)
+    assert len(set(calls)) == len(calls)
+    assert len({work for work, _ in calls}) == len({one.same_work() for one in wanted})
+    number = params.scoring.split.seeds
     for setup in wanted:
         own = found[(found["study"] == setup.study) & (found["level"] == setup.level)]
         assert sorted(set(own["question"])) == sorted(setup.questions)
-        assert len(own) == 3 * len(setup.questions)
+        assert sorted(own["seed"]) == sorted([*range(number)] * len(setup.questions))
+
+
+class Planted(Material):
+    """Vectors that need no files."""
+
+    def vectors(self, settings: Any) -> Any:  # noqa: ARG002
+        return np.random.default_rng(7).normal(size=(len(self.samples), 9)).astype(np.float32)
+
+
+@pytest.fixture
+def planted() -> Planted:
+    number = 120
+    names = [f"sample{row}" for row in range(number)]
+    plain = {"dataset": "catsdogscars", "technique": "gradcam", "kind": "saliency"}
+    samples = pd.DataFrame({"sample_id": names, "image": names, "predicted": "cat"})
+    votes = np.random.default_rng(8).integers(1, 6, (number, len(QUESTIONS), 1, 5))
+    counts = (votes == np.array(STARS)[:, None]).sum(axis=-1)
+    return Planted(samples.assign(**plain), counts, ())
+
+
+def test_results_do_not_depend_on_the_number_of_processes(params: Params, planted: Planted) -> None:
+    wanted = [
+        Setup("main", name, name, params.embedding, "none", with_label=False)
+        for name in ("ridge", "global-mean")
+    ]
+    alone = run_setups(planted, wanted, params.scoring, silent)
+    told: list[str] = []
+    with at_work(planted, wanted, params.scoring, processes=2) as found:
+        beside = found(told.append)
+    pd.testing.assert_frame_equal(alone, beside)
+    seeds = set(range(params.scoring.split.seeds))
+    assert set(beside.loc[beside["level"] == "ridge", "seed"]) == seeds
+    assert sorted(told) == ["main: global-mean", "main: ridge"]
+    assert not multiprocessing.active_children()
+
+
+def test_processes_end_if_the_block_fails(params: Params, planted: Planted) -> None:
+    wanted = [Setup("main", "ridge", "ridge", params.embedding, "none", with_label=False)]
+    with pytest.raises(ZeroDivisionError), at_work(planted, wanted, params.scoring, 2):
+        raise ZeroDivisionError
+    for process in multiprocessing.active_children():
+        process.join(30)
+    assert not multiprocessing.active_children()
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -157,10 +203,9 @@ def test_differences_are_paired_by_seed() -> None:
 def test_coverage_counts_both_ends_and_leaves_gaps_out() -> None:
     truth = np.array([1.0, 3.0, 5.0, np.nan])
     low, high = np.array([1.0, 3.5, 2.0, 1.0]), np.array([2.0, 5.0, 5.0, 1.0])
-    found = coverage(truth, low, high).set_index("measure")
-    assert found.loc["coverage", "estimate"] == pytest.approx(2 / 3)
-    assert found.loc["width", "estimate"] == pytest.approx((1 + 1.5 + 3) / 3)
-    assert found["n"].tolist() == [3, 3]
+    covered, width = coverage(truth, low, high)
+    assert covered[:2] == ("coverage", 2 / 3) and width[:2] == ("width", (1 + 1.5 + 3) / 3)
+    assert covered[2:] == width[2:] == (3, "")
 
 
 def test_people_stand_beside_the_scorers() -> None:
@@ -171,8 +216,8 @@ def test_people_stand_beside_the_scorers() -> None:
             for name, rating in zip("abc", ratings, strict=True)
         ]
     )
-    empty = tables.SCORE_RESULTS.frame([])
-    found = with_people(empty, votes)
+    found = people(votes)
+    validation.check(found, tables.SCORE_RESULTS)
     assert set(found["scorer"]) == {"people"} and set(found["seed"]) == {0, 1, 2}
     told = headline(summary(found))
     assert told["people (own vote in the mode)"]["Q1"]["mse"] == pytest.approx(0.5 / 3, abs=1e-4)
