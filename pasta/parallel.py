@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +29,8 @@ def ordered_map(
         yield from map(function, items)
         return
     chunks = [items[start : start + chunk] for start in range(0, len(items), chunk)]
-    context = multiprocessing.get_context("spawn")
+    # A copy of this process has imported already what a new one would import for a second.
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     with ProcessPoolExecutor(processes, context, _begin, (os.getpid(), function)) as pool:
         try:
             yield from _bounded(pool, chunks, ahead=4 * processes)

@@ -127,9 +127,7 @@ def nested_run(name: str, params: Mapping[str, Any]) -> Iterator[Run]:
 
 def connect(experiment: Experiment) -> Any:
     """Point MLflow at the tracking store and make sure that it answers."""
-    uri = tracking_uri()
-    if uri.startswith("http"):
-        require_server(uri)
+    uri = require_tracking()
     mlflow = _mlflow()
     mlflow.set_tracking_uri(uri)
     client = mlflow.MlflowClient()
@@ -144,12 +142,18 @@ def prepare(experiment: Experiment) -> threading.Thread:
 
     A server that cannot be reached is reported at once, before any work.
     """
-    uri = tracking_uri()
-    if uri.startswith("http"):
-        require_server(uri)
+    require_tracking()
     thread = threading.Thread(target=connect, args=(experiment,), daemon=True)
     thread.start()
     return thread
+
+
+def require_tracking() -> str:
+    """The tracking store; raises if it is a server that cannot be reached."""
+    uri = tracking_uri()
+    if uri.startswith("http"):
+        require_server(uri)
+    return uri
 
 
 def tracking_uri() -> str:

@@ -12,18 +12,19 @@ def main(
     folder: Annotated[Path, typer.Argument(help="the dataset's folder, with its explanations")],
 ) -> None:
     """Embed the explanations of the dataset in FOLDER; only what is new is encoded."""
-    import torch
+    from pasta.quick_start import import_torchvision
 
+    import_torchvision()
     from pasta.embedding.stage import embed_variants
     from pasta.params import load_params
     from pasta.paths import processors, project_root
     from pasta.progress import lines
     from pasta.scoring.studies import embeddings
 
-    torch.set_num_threads(processors())
     params = load_params()
+    variants = embeddings(params.embedding, params.scoring)
     with lines(f"embeddings of {folder.name}") as say:
-        embed_variants(folder, embeddings(params.embedding, params.scoring), project_root(), say)
+        embed_variants(folder, variants, project_root(), say, processors())
 
 
 if __name__ == "__main__":

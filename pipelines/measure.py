@@ -12,6 +12,9 @@ def main(
     folder: Annotated[Path, typer.Argument(help="the dataset's folder, with its explanations")],
 ) -> None:
     """Measure the saliency maps of the dataset in FOLDER; only what has changed."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     from pasta import store, tables
     from pasta.explanations.stored import StoredExplanations
     from pasta.metrics.backbones import loader

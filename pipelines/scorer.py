@@ -18,28 +18,20 @@ def main(
     out: Annotated[Path, typer.Option(help="folder of the scorer")],
 ) -> None:
     """Train the public scorer on the rated explanations in FOLDERS and register it."""
-    from pasta.metrics.workers import as_finished
     from pasta.params import load_params
     from pasta.paths import processors, project_root
-    from pasta.tracking import locked_md5s, prepare, require_server, tracked_run, tracking_uri
+    from pasta.tracking import locked_md5s, prepare, require_tracking, tracked_run
+    from pasta.workers import beside
 
-    if tracking_uri().startswith("http"):
-        require_server(tracking_uri())
+    require_tracking()
     params = load_params()
     explained = [folder / "explanations.parquet" for folder in folders]
-
-    def work(place: int) -> None:
-        if place:
-            _train(folders, [labels, *explained], results, params, out)
-
     # Training needs torch and no MLflow, what follows the opposite: each takes seconds to import.
-    training = as_finished(work, 2, processors())
-    next(training)  # no work: it is back as soon as the processes are there
-    connecting = prepare("scorers")
-    from pasta.scoring.serving import log_served
+    with beside(lambda: _train(folders, [labels, *explained], results, params, out), processors()):
+        connecting = prepare("scorers")
+        from pasta.scoring.serving import log_served
 
-    locked_md5s(project_root())  # takes a second, and is remembered
-    list(training)
+        locked_md5s(project_root())  # takes a while, and is remembered
     connecting.join()
     with tracked_run(
         "scorers",

@@ -17,11 +17,20 @@ def main(
     from pasta.annotations.rateable import explained, published
     from pasta.annotations.simulation.stage import simulated_study, write_study
     from pasta.params import load_params
-    from pasta.tracking import tracked_run
+    from pasta.paths import processors
+    from pasta.tracking import connect, tracked_run
+    from pasta.workers import beside
 
     params = load_params()
-    study = simulated_study(folders, published(explained(folders)), params)
-    write_study(study, params, out, truth)
+
+    def carried_out() -> dict[str, float]:
+        rateable = published(explained(folders))
+        study = simulated_study(folders, rateable, params, processors())
+        write_study(study, params, out, truth)
+        return {name: len(part) for name, part in study.annotations.parts().items()}
+
+    with beside(carried_out, processors()) as study:
+        connect("annotations")  # takes its time
     with tracked_run(
         "annotations",
         "simulate",
@@ -30,7 +39,7 @@ def main(
         params=params.annotations.model_dump(mode="json"),
         record=out.with_name("simulate.run.json"),
     ) as run:
-        run.log_metrics({name: len(part) for name, part in study.annotations.parts().items()})
+        run.log_metrics(study.value)
 
 
 if __name__ == "__main__":

@@ -55,21 +55,37 @@ def embed_dataset(
 
     Returns the explanations table with the file (below ``out``) and the row of each vector.
     """
+    source = Source(StoredExplanations(folder))
+    table = source.stored.table.copy()
+    table["file"], table["place"] = "", 0
+    for kind in ("saliency", "concept"):
+        files = embed_kind(source, kind, encoder, settings, out, say)
+        for technique, places in techniques_of(table):
+            if technique in files:
+                table.loc[places, "file"] = str(files[technique].relative_to(out))
+                table.loc[places, "place"] = np.arange(len(places))
+    return table
+
+
+def embed_kind(
+    source: Source, kind: str, encoder: Encoder, settings: EmbeddingParams, out: Path, say: Say
+) -> dict[Technique, Path]:
+    """Embed the ``saliency`` or the ``concept`` explanations; returns each technique's file."""
     if encoder.name != settings.encoder:
         raise PastaError(f"the settings name the encoder {settings.encoder}, not {encoder.name}")
-    renderer = Renderer(folder, encoder, settings)
-    table = renderer.stored.table.copy()
-    files: set[Path] = set()
-    table["file"], table["place"] = "", 0
-    for technique, places in techniques_of(table):
-        file = array_file(out, settings, technique)
-        words = _embed(renderer, technique, file)
+    renderer = Renderer(source, encoder, settings)
+    files: dict[Technique, Path] = {}
+    for technique, places in techniques_of(source.stored.table):
+        if technique.kind != kind:
+            continue
+        file = files[technique] = array_file(out, settings, technique)
+        words = "as before"
+        if file not in source.done:  # another variant may differ in the other kind alone
+            words = _embed(renderer, technique, file)
+            source.done.add(file)
         say(technique.key, words, len(places), len(places))
-        files.add(file)
-        table.loc[places, "file"] = str(file.relative_to(out))
-        table.loc[places, "place"] = np.arange(len(places))
-    remove_others(files)
-    return table
+    remove_others(files.values())
+    return files
 
 
 def _embed(renderer: Renderer, technique: Technique, file: Path) -> str:
@@ -91,14 +107,46 @@ def _embed(renderer: Renderer, technique: Technique, file: Path) -> str:
     return f"{new} encoded"
 
 
+class Source:
+    """The explanations of one dataset and what can be used again for every way of showing them."""
+
+    def __init__(self, stored: StoredExplanations) -> None:
+        self.stored = stored
+        self.dataset: StoredDataset = open_dataset(stored.folder)
+        self.done: set[Path] = set()  # files that are up to date
+        self._fitting: dict[str, Callable[[str], bool]] = {}
+
+    def fits(self, encoder: Encoder) -> Callable[[str], bool]:
+        """Which texts an encoder sees to their end; longer lists begin as shorter ones do."""
+        if encoder.name not in self._fitting:
+            self._fitting[encoder.name] = lru_cache(maxsize=100_000)(encoder.fits)
+        return self._fitting[encoder.name]
+
+    @cached_property
+    def shown(self) -> dict[str, int]:
+        """The images that have explanations, numbered."""
+        return {name: place for place, name in enumerate(self.stored.table["image_id"].unique())}
+
+    @cached_property
+    def images(self) -> inputs.Bytes:
+        """Those images, with the colours first."""
+        row = self.dataset.images.set_index("image_id")["row"]
+        missing = [name for name in self.shown if name not in row.index]
+        if missing:
+            raise InputError(
+                f"there is no image {missing[0]!r}", file=self.stored.folder / "images.parquet"
+            )
+        pixels = self.dataset.pixels[row.loc[list(self.shown)].to_numpy()]
+        return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+
+
 class Renderer:
     """Explanations of one dataset as an encoder would see them."""
 
-    def __init__(self, folder: Path, encoder: Encoder, settings: EmbeddingParams) -> None:
-        self.encoder, self.settings = encoder, settings
-        self.stored = StoredExplanations(folder)
-        self.dataset: StoredDataset = open_dataset(folder)
-        self._fits = lru_cache(maxsize=10_000)(encoder.fits)
+    def __init__(self, source: Source, encoder: Encoder, settings: EmbeddingParams) -> None:
+        self.source, self.encoder, self.settings = source, encoder, settings
+        self.stored = source.stored
+        self._fits = source.fits(encoder)
         self._concept_vectors: dict[tuple[str, ...], Floats] = {}
 
     def rendered(self, technique: Technique) -> Iterator[Rendered]:
@@ -120,14 +168,17 @@ class Renderer:
         chosen = rows.iloc[places]
         maps = self.stored.shown(technique, chosen["row"].tolist())
         index = self._image_rows(chosen)
-        if maps.shape[1:] != self._images.shape[2:]:
+        sides = self.source.images.shape[2:]
+        if maps.shape[1:] != sides:
             raise InputError(
                 f"the maps of {technique.key} are {maps.shape[1]} x {maps.shape[2]}",
                 file=self.stored.folder,
-                expected=f"{self._images.shape[2]} x {self._images.shape[3]}, as the images are",
+                expected=f"{sides[0]} x {sides[1]}, as the images are",
             )
         soft = self._soft[index] if self.settings.image == "blur" else None
-        pictures = inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
+        pictures = inputs.render(
+            self.source.images[index], maps, technique.signed, self.settings, soft
+        )
 
         def encode(some: list[int]) -> Floats:
             batch = torch.from_numpy(pictures[some])
@@ -165,28 +216,11 @@ class Renderer:
         return self._concept_vectors[names]
 
     @cached_property
-    def _shown_images(self) -> dict[str, int]:
-        """The images that have explanations, numbered."""
-        return {name: place for place, name in enumerate(self.stored.table["image_id"].unique())}
-
-    @cached_property
-    def _images(self) -> inputs.Bytes:
-        """Those images, with the colours first."""
-        row = self.dataset.images.set_index("image_id")["row"]
-        missing = [name for name in self._shown_images if name not in row.index]
-        if missing:
-            raise InputError(
-                f"there is no image {missing[0]!r}", file=self.stored.folder / "images.parquet"
-            )
-        pixels = self.dataset.pixels[row.loc[list(self._shown_images)].to_numpy()]
-        return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
-
-    @cached_property
     def _soft(self) -> Floats:
-        return inputs.blurred(self._images, self.settings.blur)
+        return inputs.blurred(self.source.images, self.settings.blur)
 
     def _image_rows(self, chosen: pd.DataFrame) -> NDArray[np.int64]:
-        return np.array([self._shown_images[name] for name in chosen["image_id"]], dtype=np.int64)
+        return np.array([self.source.shown[name] for name in chosen["image_id"]], dtype=np.int64)
 
 
 def _hash(*parts: bytes) -> str:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,22 @@ def complexity(points: Numbers, rank: int) -> float:
 
 def accuracies(points: Numbers, labels: NDArray[Any], settings: HandcraftedParams) -> list[float]:
     """Cross-validated accuracy of each classifier (P1, Eq. 19)."""
+    with one_thread():
+        return _accuracies(points, labels, settings)
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Many small problems: several threads would wait for each other most of the time."""
+    import sklearn.linear_model
+    import sklearn.svm  # brings libraries with threads of their own, which must be there first
+    from threadpoolctl import threadpool_limits
+
+    del sklearn
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
+
+
+def _accuracies(points: Numbers, labels: NDArray[Any], settings: HandcraftedParams) -> list[float]:
     folds = stratified_folds(labels, settings.folds)
     right = np.zeros(len(CLASSIFIERS))
     for fold in np.unique(folds):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,18 @@ def module_file(function: Any) -> Path:
 
 
 def _imports(file: Path) -> list[Path]:
+    ours = [name for name in imported(file.read_text()) if name.startswith(PACKAGES)]
+    files = [ROOT / f"{name.replace('.', '/')}.py" for name in ours]
+    return [file for file in files if file.is_file()]
+
+
+@cache
+def imported(source: str) -> tuple[str, ...]:
+    """Names that a module imports: modules, and what may be modules or things inside of them."""
     names: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-    ours = [name for name in names if name.startswith(PACKAGES)]
-    files = [ROOT / f"{name.replace('.', '/')}.py" for name in ours]
-    return [file for file in files if file.is_file()]
+    return tuple(names)

@@ -29,10 +29,23 @@ class StoredExplanations:
         """The explanations table."""
         return store.read(self.folder / "explanations.parquet", tables.EXPLANATIONS)
 
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], list[int]]:
+        """Where the explanations of each technique are in the table."""
+        places: dict[tuple[str, str], list[int]] = {}
+        keys = zip(self.table["method"].tolist(), self.table["backbone"].tolist(), strict=True)
+        for place, key in enumerate(keys):
+            places.setdefault(key, []).append(place)
+        return places
+
+    @cached_property
+    def _concepts(self) -> dict[Technique, tuple[tuple[str, ...], NDArray[np.float64]]]:
+        """What was read already: tables take longer to check than to use."""
+        return {}
+
     def rows(self, technique: Technique) -> pd.DataFrame:
         """The explanations of one technique, in the order of its file."""
-        chosen = self.table["method"] == technique.method
-        return self.table[chosen & (self.table["backbone"] == technique.backbone)]
+        return self.table.iloc[self._places.get((technique.method, technique.backbone), [])]
 
     def maps(self, technique: Technique) -> NDArray[Any]:
         """Maps of a saliency technique, each divided by its scale."""
@@ -44,9 +57,13 @@ class StoredExplanations:
 
     def concepts(self, technique: Technique) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """The concepts' names, and rows x concepts of attributions, each row by its scale."""
-        table = store.read(self._file(technique), tables.ATTRIBUTIONS)
-        names = tuple(table.loc[table["row"] == table["row"].iloc[0], "concept"])
-        return names, table["value"].to_numpy(np.float64).reshape(-1, len(names))
+        if technique not in self._concepts:
+            table = store.read(self._file(technique), tables.ATTRIBUTIONS)
+            names = tuple(table.loc[table["row"] == table["row"].iloc[0], "concept"])
+            values = table["value"].to_numpy(np.float64).reshape(-1, len(names))
+            values.flags.writeable = False
+            self._concepts[technique] = names, values
+        return self._concepts[technique]
 
     def _file(self, technique: Technique) -> Path:
         return attribution_file(self.folder / "explanations", technique)

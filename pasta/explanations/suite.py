@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from pasta.datasets.stored import StoredDataset
+from pasta.explanations.base import View
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.fingerprints import technique_fingerprint
 from pasta.explanations.samples import Samples, load_samples
@@ -20,9 +21,9 @@ from pasta.explanations.techniques import Technique
 from pasta.models import checkpoint
 from pasta.models.catalog import ORDER
 from pasta.params import Params
+from pasta.workers import as_finished
 
 Say = Callable[..., None]  # technique, a few words and, if known, how much is done of how much
-THREADS = 2  # of torch; fixed, because sums of floats depend on it
 
 
 @dataclass
@@ -36,55 +37,117 @@ class Explained:
     spent: dict[str, float]  # seconds of what had to be computed now
 
 
+@dataclass(frozen=True)
+class _Backbone:
+    """A loaded classifier and the techniques that explain it."""
+
+    name: str
+    ours: list[Technique]
+    view: View
+    weights: str  # a number that changes with them
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """Techniques of one backbone that are computed together."""
+
+    backbone: _Backbone
+    samples: Samples
+    group: list[Technique]
+
+
 def explain_dataset(
     dataset: StoredDataset,
     params: Params,
     root: Path,
     chosen: Sequence[Technique],
     say: Say,
+    processes: int = 1,
 ) -> list[Explained]:
-    """Explain the dataset's samples by all chosen techniques, backbone by backbone."""
-    torch.set_num_threads(THREADS)
-    shared: dict[str, Any] = {}
-    done = []
-    for backbone in ORDER:
-        ours = [technique for technique in chosen if technique.backbone == backbone]
-        if ours:
-            done.append(_explain_backbone(dataset, params, root, backbone, ours, shared, say))
-    return done
+    """Explain the dataset's samples by all chosen techniques, several at once.
 
-
-def _explain_backbone(
-    dataset: StoredDataset,
-    params: Params,
-    root: Path,
-    backbone: str,
-    ours: Sequence[Technique],
-    shared: dict[str, Any],
-    say: Say,
-) -> Explained:
+    Each process has one thread: sums of floats depend on the number of threads, so the result does
+    not depend on the number of processors.
+    """
+    torch.set_num_threads(1)
     folder = dataset.folder / "explanations"
-    model, card = checkpoint.load(dataset.folder / "models" / backbone, params, root, shared)
-    view, spent = view_of(model), dict[str, float]()
-    started = time.perf_counter()
-    weights = card["weights_md5"] + getattr(getattr(model, "encoder", None), "md5", "")
-    samples = load_samples(dataset, view, params, folder, backbone, weights)
-    spent["perturbed copies"] = time.perf_counter() - started
-    prints = {one: _print(one, params, samples, weights) for one in ours}
-    missing = [one for one in ours if read_card(folder, one).get("fingerprint") != prints[one]]
-    for group in _groups(missing):
-        work = Work(
-            view,
-            samples.images,
-            torch.from_numpy(samples.predicted),
-            dict(params.explanations.methods),
-            params.seed,
-            params.explanations.batch_size,
-            params.explanations.budget,
+    backbones = _backbones(dataset, params, root, chosen)
+    done = _sampled(dataset, params, backbones, processes)
+    prints = {
+        technique: _print(technique, params, done[one.name].samples, one.weights)
+        for one in backbones
+        for technique in one.ours
+    }
+    missing = {key for key, mark in prints.items() if _stored_print(folder, key) != mark}
+    units = [
+        _Unit(one, done[one.name].samples, group)
+        for one in backbones
+        for group in _groups([technique for technique in one.ours if technique in missing])
+    ]
+    units.sort(key=_is_long, reverse=True)  # what takes longest comes first
+
+    def work(place: int) -> dict[str, float]:
+        return _explain_group(units[place], dataset, params, folder, prints)
+
+    for place, seconds in as_finished(work, len(units), processes):
+        unit = units[place]
+        for technique in unit.group:
+            words = f"{seconds.get(technique.method, 0.0):.2f} s"
+            number = len(unit.samples.predicted)
+            say(technique.key, words, number, number)
+        spent = done[unit.backbone.name].spent
+        for name, own in seconds.items():
+            spent[name] = spent.get(name, 0.0) + own
+    for one in backbones:
+        done[one.name].cards |= {technique: read_card(folder, technique) for technique in one.ours}
+    return list(done.values())
+
+
+def _backbones(
+    dataset: StoredDataset, params: Params, root: Path, chosen: Sequence[Technique]
+) -> list[_Backbone]:
+    shared: dict[str, Any] = {}
+    found: list[_Backbone] = []
+    for name in ORDER:
+        ours = [technique for technique in chosen if technique.backbone == name]
+        if ours:
+            model, card = checkpoint.load(dataset.folder / "models" / name, params, root, shared)
+            weights = card["weights_md5"] + getattr(getattr(model, "encoder", None), "md5", "")
+            found.append(_Backbone(name, ours, view_of(model), weights))
+    return found
+
+
+def _sampled(
+    dataset: StoredDataset, params: Params, backbones: Sequence[_Backbone], processes: int
+) -> dict[str, Explained]:
+    """The images that each backbone explains: which copies are strong depends on what it sees."""
+    folder = dataset.folder / "explanations"
+
+    def work(place: int) -> tuple[Samples, float]:
+        started, one = time.perf_counter(), backbones[place]
+        samples = load_samples(dataset, one.view, params, folder, one.name, one.weights)
+        return samples, time.perf_counter() - started
+
+    found = dict(as_finished(work, len(backbones), processes))
+    return {
+        one.name: Explained(
+            one.name,
+            dataset.vocabulary.classes,
+            found[place][0],
+            {},
+            {"perturbed copies": found[place][1]},
         )
-        _explain_group(work, dataset, folder, group, prints, spent, say)
-    cards = {one: read_card(folder, one) for one in ours}
-    return Explained(backbone, dataset.vocabulary.classes, samples, cards, spent)
+        for place, one in enumerate(backbones)
+    }
+
+
+def _stored_print(folder: Path, technique: Technique) -> str | None:
+    mark: str | None = read_card(folder, technique).get("fingerprint")
+    return mark
+
+
+def _is_long(unit: _Unit) -> bool:
+    return bool(unit.group[0].about["functioning"] == "perturbation")
 
 
 def _groups(missing: Sequence[Technique]) -> list[list[Technique]]:
@@ -95,32 +158,33 @@ def _groups(missing: Sequence[Technique]) -> list[list[Technique]]:
 
 
 def _explain_group(
-    work: Work,
+    unit: _Unit,
     dataset: StoredDataset,
+    params: Params,
     folder: Path,
-    group: Sequence[Technique],
     prints: dict[Technique, str],
-    spent: dict[str, float],
-    say: Say,
-) -> None:
+) -> dict[str, float]:
+    """Leave the files of some techniques behind; returns the seconds of each piece of work."""
     own: dict[str, float] = {}
-    by_method = {one.method: one for one in group}
+    work = Work(
+        unit.backbone.view,
+        unit.samples.images,
+        torch.from_numpy(unit.samples.predicted),
+        dict(params.explanations.methods),
+        params.seed,
+        params.explanations.batch_size,
+        params.explanations.budget,
+    )
     with ExitStack() as stack:
         sinks = {
             one.method: stack.enter_context(Sink(one, folder, dataset, len(work)).opened())
-            for one in group
+            for one in unit.group
         }
-        started = time.perf_counter()
         for part in attributions(work, list(sinks), own):
             sinks[part.method].take(part.raw)
-            done = part.start + len(part.raw)
-            rate = done / max(time.perf_counter() - started, 1e-9)
-            say(by_method[part.method].key, f"{rate:.0f} images/s", done, len(work))
-    for one in group:
+    for one in unit.group:
         sinks[one.method].finish(prints[one], own.get(one.method, 0.0))
-        say(one.key, f"{own.get(one.method, 0.0):.2f} s", len(work), len(work))
-    for name, seconds in own.items():
-        spent[name] = spent.get(name, 0.0) + seconds
+    return own
 
 
 def _print(technique: Technique, params: Params, samples: Samples, weights: str) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pasta.explanations.fingerprints import ROOT, code_behind, module_file, technique_fingerprint
+from pasta.explanations.fingerprints import (
+    ROOT,
+    code_behind,
+    imported,
+    module_file,
+    technique_fingerprint,
+)
 from pasta.metrics import forward, inputs, measuring, sharing, subjects
 from pasta.metrics.base import METRICS
 from pasta.metrics.sharing import Backbone
@@ -90,9 +95,6 @@ def reached(file: Path) -> set[Path]:
 
 
 def _imports(file: Path) -> list[Path]:
-    names: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_PACKAGE):
-            names += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-    places = [ROOT / f"{name.replace('.', '/')}.py" for name in names]
+    ours = [name for name in imported(file.read_text()) if name.startswith(_PACKAGE)]
+    places = [ROOT / f"{name.replace('.', '/')}.py" for name in ours]
     return [place for place in places if place.is_file()]

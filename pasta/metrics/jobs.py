@@ -15,9 +15,9 @@ from pasta.metrics.measuring import Measured, Wanted, measure
 from pasta.metrics.settings import settings_of
 from pasta.metrics.sharing import Again, Answers, Backbone
 from pasta.metrics.subjects import Subject
-from pasta.metrics.workers import as_finished
 from pasta.params.explanations import ExplanationParams
 from pasta.params.measure import MeasureParams
+from pasta.workers import as_finished
 
 NOT_MEASURED = "not measured"
 # Its random subsets depend on the image alone, so all techniques of a backbone ask the same.

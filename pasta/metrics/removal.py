@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -61,9 +62,14 @@ def removing(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) 
     last = rank.numel() - 1
     place = rank if most else last - rank
 
-    def build(rows: slice) -> Tensor:
-        return perturb(place < counts[rows, None, None])
+    def removed(rows: slice) -> Tensor:
+        return place < counts[rows, None, None]
 
+    def build(rows: slice) -> Tensor:
+        return perturb(removed(rows))
+
+    if isinstance(perturb, Imputing):
+        return Masked(len(counts), build, lambda rows: (perturb, removed(rows)), imputed)
     return Masked(len(counts), build)
 
 
@@ -88,7 +94,7 @@ def perturbing(batch: Batch, number: int, settings: Any, kind: str) -> Perturb:
     noise = torch.randn(image.shape, generator=random, dtype=image.dtype)
     if kind == "gaussian":
         return replacing(image, image + settings.gaussian * noise)
-    return imputing(image, settings.road * noise)
+    return Imputing(image, settings.road * noise)
 
 
 def replacing(image: Tensor, filling: Tensor) -> Perturb:
@@ -96,15 +102,30 @@ def replacing(image: Tensor, filling: Tensor) -> Perturb:
     return lambda removed: torch.where(removed[:, None], filling, image)
 
 
-def imputing(image: Tensor, noise: Tensor) -> Perturb:
-    """Noisy linear imputation of removed pixels."""
+@dataclass(frozen=True)
+class Imputing:
+    """Noisy linear imputation of removed pixels of one image."""
 
-    def perturb(removed: Tensor) -> Tensor:
-        parts = torch.split(removed, max(1, _PIXELS // image[0].numel()))
-        done = [impute(image.expand(len(part), -1, -1, -1), part) for part in parts]
-        return torch.cat(done).addcmul_(removed[:, None].to(noise.dtype), noise)
+    image: Tensor
+    noise: Tensor
 
-    return perturb
+    def __call__(self, removed: Tensor) -> Tensor:
+        return imputed([(self, removed)])
+
+
+def imputed(parts: Sequence[tuple[Imputing, Tensor]]) -> Tensor:
+    """Copies of several images: most of the time goes into the number of steps, not their size."""
+    images = torch.cat([one.image.expand(len(removed), -1, -1, -1) for one, removed in parts])
+    removed = torch.cat([removed for _, removed in parts])
+    size = max(1, _PIXELS // images[0, 0].numel())
+    pairs = zip(torch.split(images, size), torch.split(removed, size), strict=True)
+    done = torch.cat([impute(*pair) for pair in pairs])
+    start = 0
+    for one, own in parts:
+        stop = start + len(own)
+        done[start:stop].addcmul_(own[:, None].to(one.noise.dtype), one.noise)
+        start = stop
+    return done
 
 
 def filling_of(image: Tensor, settings: Any) -> Tensor:

@@ -73,7 +73,7 @@ def measure_dataset(
     folder: Path, settings: Settings, load: Load, say: Say, processes: int = 1
 ) -> pd.DataFrame:
     """Bring the values of a dataset's metrics up to date and return them as one table."""
-    torch.set_num_threads(1)  # see pasta.metrics.workers
+    torch.set_num_threads(1)  # see pasta.workers
     for method in settings.metrics.not_again:
         METHODS.entry(method)
     plan = _plan(folder, settings, load)

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import tables
-from pasta.metrics.workers import as_finished
 from pasta.params.scoring import ScoringParams
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated
@@ -22,6 +21,7 @@ from pasta.scoring.evaluation import MEASURED, measures
 from pasta.scoring.material import Material
 from pasta.scoring.splits import split
 from pasta.scoring.studies import Setup
+from pasta.workers import as_finished
 
 Say = Callable[[str], None]
 Results = Callable[[Say], pd.DataFrame]

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta.metrics.imputation import impute
+from pasta.metrics.removal import Imputing, imputed
 from tests.metrics.known import literal_imputation, sparse_solve
 
 
@@ -93,3 +94,14 @@ def test_an_image_of_which_nothing_is_left_becomes_its_mean() -> None:
     found = impute(images, removed)
     torch.testing.assert_close(found[0], images[0].mean((1, 2), keepdim=True).expand(-1, 8, 8))
     torch.testing.assert_close(found[1], images[1, :, :1, :1].expand(-1, 8, 8), atol=1e-4, rtol=0)
+
+
+def test_copies_of_several_images_are_what_they_are_one_by_one() -> None:
+    random = torch.Generator().manual_seed(5)
+    parts = []
+    for number in (1, 4, 2, 3):
+        image, noise = torch.rand(2, 3, 24, 20, generator=random)
+        removed = torch.rand(number, 24, 20, generator=random) < 0.1 * number
+        parts.append((Imputing(image, 0.01 * noise), removed))
+    alone = torch.cat([one(removed) for one, removed in parts])
+    torch.testing.assert_close(imputed(parts), alone, rtol=0, atol=1e-6)

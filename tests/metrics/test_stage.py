@@ -23,7 +23,7 @@ from pasta.metrics.jobs import NOT_MEASURED
 from pasta.metrics.sharing import Backbone
 from pasta.metrics.stored import file_of
 from pasta.metrics.subjects import subjects
-from pasta.metrics.workers import as_finished
+from pasta.workers import as_finished
 from tests.embedding import small
 from tests.metrics.small_stage import (
     HEADS,
@@ -258,7 +258,7 @@ def test_an_error_in_a_worker_stops_the_others_and_is_raised_here() -> None:
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
 def test_workers_leave_when_their_parent_is_killed() -> None:
     script = (
-        "import time; from pasta.metrics.workers import as_finished\n"
+        "import time; from pasta.workers import as_finished\n"
         "for _ in as_finished(lambda _: time.sleep(0.05), 4000, 2):\n"
         "    print('going', flush=True)\n"
     )

@@ -12,16 +12,17 @@ from ruamel.yaml import YAML
 from tests.conftest import ROOT
 from tests.pipelines.imports import reached
 
-# Code that reads parameters, checks, stores and tells, but never changes a result: values of
-# parameters are dependencies of their own, and a table that breaks its contract stops a stage.
+# Code that reads parameters, checks, stores, tells and spreads work over processors, but never
+# changes a result: values of parameters are dependencies of their own, and a table that breaks its
+# contract stops a stage.
 PLUMBING = [
     *map(Path, ("pasta/params", "analysis/__init__.py", "reports/__init__.py")),
     *map(Path, ("pasta/__init__.py", "reports/plots/__init__.py")),
     *(
         Path("pasta") / f"{name}.py"
         for name in (
-            *("contracts", "errors", "paths", "progress", "registry", "stage", "store"),
-            *("tables", "tracking", "validation"),
+            *("contracts", "errors", "paths", "progress", "quick_start", "registry", "stage"),
+            *("store", "tables", "threads", "tracking", "validation", "workers"),
         )
     ),
 ]

@@ -17,7 +17,7 @@ from pasta.params import Params
 
 
 def simulated_study(
-    folders: Sequence[Path], explanations: pd.DataFrame, params: Params
+    folders: Sequence[Path], explanations: pd.DataFrame, params: Params, processes: int = 1
 ) -> Simulated:
     """The planned study carried out by simulated raters, or an empty one."""
     settings = params.annotations
@@ -31,7 +31,7 @@ def simulated_study(
         settings.samples,
         settings.techniques_per_image,
     )
-    return simulate(folders, plan, settings.simulation, params.seed, settings.protocol)
+    return simulate(folders, plan, settings.simulation, params.seed, settings.protocol, processes)
 
 
 def write_study(study: Simulated, params: Params, out: Path, truth: Path) -> None:

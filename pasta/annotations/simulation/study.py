@@ -21,6 +21,7 @@ from pasta.annotations.simulation.raters import annotators_table, draw_raters
 from pasta.annotations.simulation.ratings import rate
 from pasta.annotations.simulation.texts import write_texts
 from pasta.params.annotations import SimulationParams
+from pasta.workers import as_finished
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,15 @@ def simulate(
     params: SimulationParams,
     seed: int,
     protocol: str = "p2",
+    processes: int = 1,
 ) -> Simulated:
     """Let simulated raters carry out a plan (sample_id, annotator_id, position).
 
     ``folders`` are those of the datasets. Every explanation there takes part in standardising the
     properties, planned or not, so that a longer plan does not change the votes of a shorter one.
     """
-    properties = pd.concat([measure(folder) for folder in folders], ignore_index=True)
+    measured = dict(as_finished(lambda place: measure(folders[place]), len(folders), processes))
+    properties = pd.concat([measured[place] for place in range(len(folders))], ignore_index=True)
     regions = pd.concat(
         [store.read(folder / "regions.parquet", tables.REGIONS) for folder in folders],
         ignore_index=True,

@@ -86,8 +86,12 @@ def smooth(points: ArrayLike, rounds: int = 2) -> Points:
 
 def shade(colour: Colour, factor: float) -> Colour:
     """Lighten (> 1) or darken (< 1) a colour."""
-    red, green, blue = (max(0, min(255, round(channel * factor))) for channel in colour)
-    return red, green, blue
+    red, green, blue = colour  # one by one: this is asked for a hundred times in a picture
+    return (
+        max(0, min(255, round(red * factor))),
+        max(0, min(255, round(green * factor))),
+        max(0, min(255, round(blue * factor))),
+    )
 
 
 class Canvas:
@@ -102,7 +106,7 @@ class Canvas:
         self.concepts: list[str] = []  # of instance 1, 2, ...
         self._draw = ImageDraw.Draw(self.colours)
         self._draw_instances = ImageDraw.Draw(self.instances)
-        self._transform: Affine = pose()
+        self._enter(pose())
 
     @contextmanager
     def placed(self, transform: Affine) -> Iterator[None]:
@@ -110,11 +114,17 @@ class Canvas:
         before = self._transform
         linear = before[:, :2] @ transform[:, :2]
         offset = before[:, :2] @ transform[:, 2] + before[:, 2]
-        self._transform = np.column_stack([linear, offset])
+        self._enter(np.column_stack([linear, offset]))
         try:
             yield
         finally:
-            self._transform = before
+            self._enter(before)
+
+    def _enter(self, transform: Affine) -> None:
+        """Change the coordinate system, and what every shape asks of it."""
+        self._transform = transform
+        self._linear, self._offset = transform[:, :2].T, transform[:, 2]
+        self._unit = self._length()
 
     def instance(self, concept: str) -> int:
         """Start a new instance of a concept; pass it to several shapes that make up one thing."""
@@ -155,7 +165,7 @@ class Canvas:
 
         Without ``concept`` it is mere decoration: the concepts below stay as they are.
         """
-        pixels = max(1, round(width * self._unit()))
+        pixels = max(1, round(width * self._unit))
         path = self.to_pixels(points)
         self._draw.line(path, fill=colour, width=pixels, joint="curve")
         if concept != DECORATION:
@@ -171,8 +181,8 @@ class Canvas:
 
     def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
         """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
-        moved = np.asarray(points, dtype=np.float64) @ self._transform[:, :2].T
-        moved = (moved + self._transform[:, 2]) * self.pixels
+        moved = np.asarray(points, dtype=np.float64) @ self._linear
+        moved = (moved + self._offset) * self.pixels
         return [(x, y) for x, y in moved.tolist()]
 
     def finish(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8], tuple[Region, ...]]:
@@ -201,7 +211,8 @@ class Canvas:
             return NOTHING
         return self.instance(concept) if isinstance(concept, str) else concept
 
-    def _unit(self) -> float:
+    def _length(self) -> float:
+        """Pixels of a unit of the current system."""
         determinant = float(np.linalg.det(self._transform[:, :2]))
         return math.sqrt(abs(determinant)) * self.pixels
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class Thing:
     y: float  # foot
     scale: float
 
-    @property
+    @cached_property
     def box(self) -> Box:
         """What it covers of the picture."""
         half = self.sketch.width * self.scale / 2

@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
+from pasta import quick_start
 from pasta.errors import PastaError
-from pasta.models.clip.library import CONFIGS, open_clip_for
 from pasta.registry import did_you_mean
 from pasta.seeds import entropy
+
+CONFIGS = Path(__file__).parent / "configs"
 
 
 def open_model(
@@ -25,10 +27,13 @@ def open_model(
 
     ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``.
     """
+    quick_start.import_open_clip()
+    import open_clip
     from safetensors import SafetensorError
 
-    open_clip = open_clip_for(architecture)
     _add_own_architectures()
+    if not (CONFIGS / f"{architecture}.json").is_file():
+        quick_start.with_transformers()
     known = open_clip.list_models()
     if architecture not in known:
         hint = did_you_mean(architecture, known)
