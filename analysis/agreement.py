@@ -11,9 +11,9 @@ import pandas as pd
 from analysis.fleiss import fleiss_kappa
 from analysis.intraclass import icc
 from analysis.kappa import LIKERT, Weights, cohen_kappa
-from analysis.kappa_bootstrap import bootstrap_sums, kappa_features, kappa_of_sums
+from analysis.kappa_bootstrap import bootstrap_sums, kappa_of_sums, kappa_sums, kept_draws
 from analysis.reliability import krippendorff_alpha
-from analysis.resampling import Codes, Matrix, cluster_sums, percentile_interval
+from analysis.resampling import Codes, Matrix, percentile_interval
 from analysis.votes import ALL, MEAN, Votes, modes, modes_without_own, read_votes
 
 __all__ = [
@@ -111,10 +111,14 @@ def agreement_summary(
     level: float = 0.95,
     seed: int = 0,
     pairs: bool = True,
+    with_mode: pd.DataFrame | None = None,
+    two: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Every measure of agreement for each question.
 
     ``pairs=False`` leaves pairwise_kappa out: its cost grows with the square of the annotators.
+    ``with_mode`` and ``two`` are the tables of :func:`agreement_with_mode` and
+    :func:`pairwise_agreement` of the same ratings and options, if they are there already.
 
     Returns
     -------
@@ -144,12 +148,14 @@ def agreement_summary(
             kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
             rows.append({"question": question, "measure": measure, **kept, "p": row.get("p")})
     shared = {"categories": categories, "cluster": cluster, "level": level, **boot}
-    with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
+    if with_mode is None:
+        with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
     with_mode = with_mode[with_mode["annotator_id"] == MEAN]
     with_mode = with_mode.assign(measure="mode_kappa_" + with_mode["label"])
     means = [with_mode]
     if pairs:
-        two = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
+        if two is None:
+            two = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
         means.insert(0, two[two["first"] == MEAN].assign(measure="pairwise_kappa"))
     columns = ["question", "measure", "n", "estimate", "low", "high", "p", "note"]
     frames = [pd.DataFrame(rows, columns=columns)]
@@ -185,12 +191,13 @@ def _kappas(
     k = len(votes.categories)
     rows: list[tuple[object, ...]] = []
     together: Matrix | None = None
+    draws = kept_draws(int(votes.clusters.max(initial=-1)) + 1, resamples, seed)
 
     def add(question: object, sums: Matrix) -> None:
         """The rows of one question; the seed gives each question the same resamples."""
         total = sums.sum(0)
         estimates = kappa_of_sums(total, k, weights)
-        drawn = bootstrap_sums(sums, k, weights, resamples, seed)
+        drawn = bootstrap_sums(sums, k, weights, resamples, seed, draws)
         drawn[:, np.isnan(estimates)] = np.nan
         if len(sums) < 2:
             drawn[:] = np.nan
@@ -204,8 +211,7 @@ def _kappas(
             rows.append((question, name, int(count), *numbers, _note(count, numbers, len(sums))))
 
     for number, question in enumerate(votes.questions if names else []):
-        features = kappa_features(a[number].T, b[number].T, k, weights)
-        sums = cluster_sums(features, votes.clusters)
+        sums = kappa_sums(a[number], b[number], votes.clusters, k, weights)
         add(question, sums)
         together = sums if together is None else together + sums
     if together is not None and len(votes.questions) > 1:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from scipy.special import ndtri, stdtr, stdtrit
 
 from analysis.agreement import agreement_with_mode
 from analysis.kappa import LIKERT
+from analysis.proportions import coin_quantile, wilson_interval
 from analysis.resampling import Matrix, cluster_counts, holm, percentile_interval
 from analysis.votes import ALL, MEAN, Votes, read_votes
 
@@ -136,9 +136,8 @@ def _straight_lining(own: np.ndarray, level: float) -> Found:
         return 0, np.nan, np.nan, np.nan, np.nan, "no sample with three answers"
     top = own.max(0)
     flat = long & ((own == top) | ~given).all(0)
-    test = stats.binomtest(int(flat.sum()), n)
-    limits = test.proportion_ci(level, method="wilson")
-    return n, float(flat.sum() / n), float(limits.low), float(limits.high), np.nan, ""
+    low, high = wilson_interval(int(flat.sum()), n, level)
+    return n, float(flat.sum() / n), low, high, np.nan, ""
 
 
 def _favourite(own: np.ndarray, k: int) -> Found:
@@ -171,7 +170,7 @@ def _median(gaps: Matrix, level: float) -> Found:
     ordered = np.sort(gaps)
     middle = float(np.median(ordered))
     # The number of gaps below the true median is binomial with one half.
-    below = int(stats.binom.ppf((1 - level) / 2, n, 0.5)) - 1
+    below = coin_quantile((1 - level) / 2, n) - 1
     if below < 0:
         return n, middle, np.nan, np.nan, np.nan, "too few samples for an interval"
     return n, middle, float(ordered[below]), float(ordered[n - 1 - below]), np.nan, ""

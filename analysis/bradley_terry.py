@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.sparse import csgraph
+from scipy.special import ndtri
 
 from analysis.cumulative_logit import Sandwich
 from analysis.kappa import LIKERT
@@ -85,7 +85,7 @@ def bradley_terry(
         rows = [{"item": name, "n": n, "note": why} for name, n in zip(names, games, strict=True)]
         return pd.DataFrame(rows, columns=columns)
     fit = fit_strengths(table)
-    half = float(stats.norm.ppf((1 + level) / 2)) * np.sqrt(np.diag(fit.covariance))
+    half = float(ndtri((1 + level) / 2)) * np.sqrt(np.diag(fit.covariance))
     frame = pd.DataFrame({"item": names, "n": games, "estimate": fit.estimate})
     frame = frame.assign(low=fit.estimate - half, high=fit.estimate + half, note="")
     return frame.sort_values("estimate", ascending=False, ignore_index=True)[columns]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from analysis.equivalence import LEVEL, Contrast
+from analysis.ranks import middle_ranks
 from analysis.resampling import Codes, cluster_codes
 
 Vector = NDArray[np.float64]
@@ -121,7 +122,7 @@ def clustered_correlation(
     if n < 3:
         return row | {"note": "fewer than three pairs"}
     if method == "spearman":
-        a, b = stats.rankdata(a), stats.rankdata(b)
+        a, b = middle_ranks(a), middle_ranks(b)
     spreads = a.std(), b.std()
     if min(spreads) <= 1e-12 * max(1.0, float(np.abs(a).max()), float(np.abs(b).max())):
         return row | {"note": "one of the two does not vary"}
@@ -135,19 +136,20 @@ def clustered_correlation(
     if not variance > 0:
         return row | {"note": "one cluster only: no interval"}
     error = float(np.sqrt(variance))
-    half = float(stats.t.ppf((1 + level) / 2, df)) * error
+    half = float(stdtrit(df, (1 + level) / 2)) * error
     row["low"], row["high"] = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
-    row["p"] = float(2 * stats.t.sf(abs(np.arctanh(r)) / error, df))
+    row["p"] = float(2 * stdtr(df, -abs(np.arctanh(r)) / error))
     return row | {"note": ""}
 
 
 def without_means(values: Vector, *clusters: Codes, sweeps: int = 50) -> Vector:
     """What is left of values when the means of all clusters are taken out, in turn."""
     left = values - values.mean() if len(values) else values.copy()
+    sizes = [np.bincount(codes) for codes in clusters]
     for _ in range(sweeps):
         before = left
-        for codes in clusters:
-            left = left - (np.bincount(codes, left) / np.bincount(codes))[codes]
+        for codes, size in zip(clusters, sizes, strict=True):
+            left = left - (np.bincount(codes, left) / size)[codes]
         if np.abs(left - before).max(initial=0.0) < 1e-10:
             break
     return left

@@ -8,7 +8,8 @@ with one stratum ``t`` for the plain correlation and several for the partial one
 sums of each cluster are taken once and all resamples are matrix products. For Spearman the ranks
 belong to the resample (ranks taken once would hide their own uncertainty): they are weighted
 middle ranks, for all resamples of a chunk together. Columns of few distinct values, such as
-ratings, are ranked value by value instead of row by row.
+ratings, are ranked value by value instead of row by row; where there are few clusters as well, the
+sums of ranks are quadratic forms (:mod:`analysis.spearman_forms`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.resampling import Codes, Matrix, cluster_counts, cluster_sums
+from analysis.spearman_forms import NUMBERS, Forms, worth_it
 
 Tensor = NDArray[np.float64]
 
@@ -59,8 +61,16 @@ def bootstrap_correlations(
     order = np.argsort(layers, kind="stable")  # strata are then stretches of rows
     clusters, layers = clusters[order], layers[order]
     first, second = _rankers(x[order]), _ranked(y[order], clusters, layers)
-    step = max(1, _CHUNK_NUMBERS // (len(x) * (y.shape[1] + 2)))
     found = []
+    if isinstance(second, _Levels) and worth_it(len(x), second.clusters, sum(second.shape)):
+        forms = second.forms(clusters, layers)
+        step = max(1, NUMBERS // len(forms.pairs[0]))
+        for draw in draws:
+            for start in range(0, len(draw), step):
+                counts = np.asarray(draw[start : start + step], np.float64)
+                found.append(_spearman_by_forms(first, second, counts, forms))
+        return np.concatenate(found)
+    step = max(1, _CHUNK_NUMBERS // (len(x) * (y.shape[1] + 2)))
     for draw in draws:
         for start in range(0, len(draw), step):
             counts = np.asarray(draw[start : start + step], np.float64)
@@ -126,6 +136,24 @@ def _spearman(
     return found
 
 
+def _spearman_by_forms(x: list[Ranker], y: _Levels, counts: Matrix, forms: Forms) -> Tensor:
+    """The same without a look at the rows, see :mod:`analysis.spearman_forms`."""
+    squares_y, sums_y = y.prepare(counts, counts)
+    drawn = (counts @ y.table).reshape(len(counts), *y.shape)[..., : y.ends[1]]
+    totals = drawn.sum(2)  # every row has one value of the first column
+    weight, features = totals.sum(1), forms.features(counts)
+    found = np.empty((len(counts), len(x), y.width))
+    for some in forms.batches(len(x)):
+        levels = [ranker.level for ranker in x[some]]
+        sums = forms.sums(levels, features, weight)
+        by_value, sums_x = sums[:, : y.shape[1]] * y.ranks.T, sums[:, y.shape[1] :]
+        cross = np.add.reduceat(by_value, y.ends[:-1], axis=1).transpose(2, 0, 1)
+        squares = np.column_stack([forms.squares(level, counts, weight) for level in levels])
+        inner = np.ascontiguousarray(sums_x.transpose(2, 1, 0))
+        found[:, some] = _ratio(cross, squares, squares_y, inner, sums_y, totals)
+    return found
+
+
 def _ranked(y: Matrix, clusters: Codes, layers: Codes) -> _Rows | _Levels:
     """The columns that all others are correlated with; rows are sorted by stratum."""
     levels = [np.unique(column, return_inverse=True) for column in y.T]
@@ -168,7 +196,8 @@ class _Levels:
         self.indicator = np.zeros((levels, len(clusters)))
         self.indicator[self.value.T, np.arange(len(clusters))] = 1
         cells = (clusters * strata + layers)[:, None] * levels + self.value
-        room = (int(clusters.max()) + 1) * strata * levels
+        self.clusters = int(clusters.max()) + 1
+        room = self.clusters * strata * levels
         self.table = np.bincount(cells.ravel(), minlength=room).astype(np.float64)
         self.table = self.table.reshape(-1, strata * levels)
         self.ranks = np.empty(0)
@@ -186,6 +215,11 @@ class _Levels:
         squares = np.add.reduceat(sizes * self.ranks**2, self.ends[:-1], axis=1)
         sums = np.add.reduceat(drawn * self.ranks[:, None], self.ends[:-1], axis=2)
         return np.asarray(squares), np.asarray(sums)
+
+    def forms(self, clusters: Codes, layers: Codes) -> Forms:
+        """For the sums of another column's ranks over each value, then over each stratum."""
+        sets = np.column_stack([self.value, layers + self.shape[1]])
+        return Forms(sets, sum(self.shape), clusters)
 
     def cross(self, own: Matrix) -> Matrix:
         """Sums of products of each column's ranks with weighted ranks (rows x resamples)."""

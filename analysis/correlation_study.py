@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pandas as pd
 from analysis.correlation import METHODS, Method, correlation_table
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
+from analysis.spread import Work, one_by_one
 
 OVERALL = "overall"
 WITHIN = "within technique"
@@ -17,7 +19,7 @@ WITHIN = "within technique"
 _KEY = ["metric", "variant"]
 
 
-def correlation_study(
+def study_work(
     metric_values: pd.DataFrame,
     labels: pd.DataFrame,
     samples: pd.DataFrame,
@@ -30,8 +32,10 @@ def correlation_study(
     resamples: int = 1_000,
     level: float = 0.95,
     seed: int = 0,
-) -> pd.DataFrame:
+) -> list[Work]:
     """Correlate metrics with ratings over all samples, within parts and within techniques.
+
+    These are the pieces of work; :func:`joined_study` makes one table of what they give.
 
     Parameters
     ----------
@@ -48,19 +52,12 @@ def correlation_study(
         correlation given it: does the metric know good from bad among explanations of one kind?
     cluster
         Columns that together name what is resampled: the image.
-
-    Returns
-    -------
-    DataFrame
-        question, metric, variant, scope ("overall", a column of ``by`` or "within technique"),
-        part (the column's value), and the columns of :func:`analysis.correlation.correlation_table`
-        with ``p_holm`` and ``p_clustered_holm``, adjusted over all rows of a method and scope.
     """
     values, ratings, known = aligned(metric_values, labels, samples, label)
     images, groups = joint(known, cluster), joint(known, technique)
-    frames = []
-    for scope, part, rows in _scopes(known, by):
-        table = correlation_table(
+
+    def piece(scope: str, part: str, rows: np.ndarray) -> Work:
+        return lambda: correlation_table(
             values[rows],
             ratings[rows],
             clusters=images[rows],
@@ -69,11 +66,24 @@ def correlation_study(
             resamples=resamples,
             level=level,
             seed=seed,
-        )
-        table.insert(0, "scope", scope)
-        table.insert(1, "part", part)
-        frames.append(table)
-    study = pd.concat(frames, ignore_index=True)
+        ).assign(scope=scope, part=part)
+
+    return [piece(*each) for each in _scopes(known, by)]
+
+
+def joined_study(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One table of the results of :func:`study_work`.
+
+    Returns
+    -------
+    DataFrame
+        question, metric, variant, scope ("overall", a column of ``by`` or "within technique"),
+        part (the column's value), and the columns of :func:`analysis.correlation.correlation_table`
+        with ``p_holm`` and ``p_clustered_holm``, adjusted over all rows of a method and scope.
+    """
+    study = pd.concat(parts, ignore_index=True)
+    for number, name in enumerate(("scope", "part")):
+        study.insert(number, name, study.pop(name))
     study.insert(0, "question", study.pop("rating"))
     pairs = study.pop("value")
     for number, name in enumerate(_KEY):
@@ -82,6 +92,13 @@ def correlation_study(
         families = study.groupby(["method", "scope"], sort=False)[name]
         study[f"{name}_holm"] = families.transform(holm)
     return study
+
+
+def correlation_study(
+    metric_values: pd.DataFrame, labels: pd.DataFrame, samples: pd.DataFrame, **options: Any
+) -> pd.DataFrame:
+    """The table of :func:`joined_study`; the options are those of :func:`study_work`."""
+    return joined_study(one_by_one(study_work(metric_values, labels, samples, **options)))
 
 
 def explained_study(

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import chdtrc
 
+from analysis.ranks import middle_ranks
 from analysis.resampling import holm
 
 Flags = NDArray[np.bool_]
@@ -78,7 +79,7 @@ def critical_difference(
         rows = [{"item": item, "n": n, "note": why} for item in scores.columns]
         return pd.DataFrame(rows, columns=columns)
     signed = -whole.to_numpy(np.float64) if higher_is_better else whole.to_numpy(np.float64)
-    ranked = np.apply_along_axis(stats.rankdata, 1, signed)
+    ranked = np.apply_along_axis(middle_ranks, 1, signed)
     mean = ranked.mean(axis=0)
     chi_square, p = _friedman(ranked)
     gap = critical_gap(k, n, alpha)
@@ -104,6 +105,8 @@ def critical_difference(
 
 def critical_gap(items: int, blocks: int, alpha: float = 0.05) -> float:
     """Nemenyi's critical difference of mean ranks."""
+    from scipy import stats  # half a second to load, and nobody else needs it
+
     quantile = float(stats.studentized_range.ppf(1 - alpha, items, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(items * (items + 1) / (6 * blocks)))
 
@@ -126,7 +129,7 @@ def _friedman(ranked: NDArray[np.float64]) -> tuple[float, float]:
         return float("nan"), float("nan")
     between = float(((ranked.mean(axis=0) - (k + 1) / 2) ** 2).sum())
     value = n * between / spread
-    return value, float(stats.chi2.sf(value, k - 1))
+    return value, float(chdtrc(k - 1, value))
 
 
 def _letter(number: int) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import fdtrc, fdtri
 
 from analysis.resampling import Matrix
 
@@ -76,7 +76,7 @@ class _Form(NamedTuple):
     note: str
 
     def rows(self) -> list[dict[str, object]]:
-        p = float(stats.f.sf(self.f, self.df1, self.df2)) if np.isfinite(self.f) else np.nan
+        p = float(fdtrc(self.df1, self.df2, self.f)) if np.isfinite(self.f) else np.nan
         shared = {"f": self.f, "df1": self.df1, "df2": self.df2, "p": p, "note": self.note}
         head = {"n": self.n, "raters": self.raters}
         single = (self.estimate, self.low, self.high)
@@ -116,10 +116,8 @@ def _one_way(matrix: Matrix, tail: float) -> list[dict[str, object]]:
     df1, df2 = n - 1, total - n
     with np.errstate(divide="ignore"):
         f = float(np.divide(between, within))
-    low, high = (
-        _from_f(f / stats.f.ppf(tail, df1, df2), k),
-        _from_f(f * stats.f.ppf(tail, df2, df1), k),
-    )
+    low = _from_f(f / float(fdtri(df1, df2, tail)), k)
+    high = _from_f(f * float(fdtri(df2, df1, tail)), k)
     return _Form("ICC1", n, k, _from_f(f, k), low, high, f, df1, df2, note).rows()
 
 
@@ -148,8 +146,8 @@ def _two_way(matrix: Matrix, tail: float, lost: int) -> list[dict[str, object]]:
         n,
         k,
         _from_f(f, k),
-        _from_f(f / stats.f.ppf(tail, df1, df2), k),
-        _from_f(f * stats.f.ppf(tail, df2, df1), k),
+        _from_f(f / float(fdtri(df1, df2, tail)), k),
+        _from_f(f * float(fdtri(df2, df1, tail)), k),
         f,
         df1,
         df2,
@@ -172,7 +170,7 @@ def _limits_of_icc2(
     above = (k - 1) * (n - 1) * (k * estimate * ratio + shift) ** 2
     below = (n - 1) * k**2 * estimate**2 * ratio**2 + shift**2
     freedom = above / below
-    upper, lower = stats.f.ppf(tail, n - 1, freedom), stats.f.ppf(tail, freedom, n - 1)
+    upper, lower = fdtri(n - 1, freedom, tail), fdtri(freedom, n - 1, tail)
     spread = k * judges + (k * n - k - n) * error
     low = n * (between - upper * error) / (upper * spread + n * between)
     high = n * (lower * between - error) / (spread + n * lower * between)

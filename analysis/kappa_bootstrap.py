@@ -9,6 +9,8 @@ resamples of all pairs of raters are one product with the matrix of draws.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from analysis.resampling import Codes, Matrix, cluster_counts, cluster_sums
 
 _EXACT_IN_FLOAT32 = 2**24
 _COLUMNS_AT_ONCE = 2048
+_KEPT_BYTES = 64 * 2**20
 
 
 def disagreement(weights: str | None, k: int) -> Matrix:
@@ -37,13 +40,19 @@ def kappa_features(a: Codes, b: Codes, k: int, weights: str | None) -> Matrix:
     The result has one more axis than ``a``, of length 5 for quadratic weights, else ``2 + 2 k``.
     """
     both = (a >= 0) & (b >= 0)
-    apart = disagreement(weights, k)[a, b]  # a missing code of -1 reads a cell that is zeroed below
     if weights == "quadratic":
-        parts = np.stack([np.ones(a.shape), apart, a**2 + b**2, a, b], axis=-1)
-    else:
-        unit = np.eye(k)
-        counts = np.stack([np.ones(a.shape), apart], axis=-1)
-        parts = np.concatenate([counts, unit[a], unit[b]], axis=-1)
+        first, second = np.where(both, a, 0), np.where(both, b, 0)
+        parts = np.empty((*a.shape, 5))
+        parts[..., 0] = both
+        parts[..., 1] = (first - second) ** 2
+        parts[..., 2] = first**2 + second**2
+        parts[..., 3] = first
+        parts[..., 4] = second
+        return parts
+    # A missing code of -1 reads a cell that is zeroed below.
+    unit, apart = np.eye(k), disagreement(weights, k)[a, b]
+    counts = np.stack([np.ones(a.shape), apart], axis=-1)
+    parts = np.concatenate([counts, unit[a], unit[b]], axis=-1)
     parts[~both] = 0
     return np.asarray(parts, np.float64)
 
@@ -63,8 +72,53 @@ def kappa_of_sums(sums: NDArray[np.floating], k: int, weights: str | None) -> Ma
     return np.asarray(kappa, np.float64)
 
 
-def bootstrap_sums(sums: Matrix, k: int, weights: str | None, resamples: int, seed: int) -> Matrix:
-    """Kappa of every resample (rows) and column from ``sums`` (clusters x columns x features)."""
+def kappa_sums(a: Codes, b: Codes, clusters: Codes, k: int, weights: str | None) -> Matrix:
+    """The features' sums of each cluster (clusters x columns x features).
+
+    ``a`` and ``b`` are columns x rows. For quadratic weights nothing is summed but whole numbers
+    that single precision holds exactly, one feature after the other and along the rows.
+    """
+    largest = len(clusters) * 2 * k**2
+    if weights != "quadratic" or largest >= _EXACT_IN_FLOAT32 or not a.size:
+        return cluster_sums(kappa_features(a.T, b.T, k, weights), clusters)
+    if (np.diff(clusters) < 0).any():
+        order = np.argsort(clusters, kind="stable")
+        clusters, a, b = clusters[order], a[:, order], b[:, order]
+    starts = np.flatnonzero(np.diff(clusters, prepend=-1))
+    both = (a >= 0) & (b >= 0)
+    first, second = (np.where(both, codes, 0).astype(np.float32) for codes in (a, b))
+    features = (
+        both.astype(np.float32),
+        (first - second) ** 2,
+        first**2 + second**2,
+        first,
+        second,
+    )
+    sums = np.empty((len(starts), len(a), len(features)))
+    for number, feature in enumerate(features):
+        sums[..., number] = np.add.reduceat(feature, starts, axis=1).T
+    return sums
+
+
+def kept_draws(clusters: int, resamples: int, seed: int) -> list[NDArray[np.floating]] | None:
+    """The draws of :func:`bootstrap_sums` for many calls; None if they would fill the memory."""
+    if 4 * clusters * resamples > _KEPT_BYTES:
+        return None
+    return list(cluster_counts(clusters, resamples, seed, dtype=np.float32))
+
+
+def bootstrap_sums(
+    sums: Matrix,
+    k: int,
+    weights: str | None,
+    resamples: int,
+    seed: int,
+    draws: Iterable[NDArray[np.floating]] | None = None,
+) -> Matrix:
+    """Kappa of every resample (rows) and column from ``sums`` (clusters x columns x features).
+
+    ``draws`` are those of :func:`kept_draws` with the same numbers.
+    """
     clusters, columns, width = sums.shape
     # Sums of whole numbers are exact in single precision as long as they stay below 2**24; a
     # resample can draw the largest cluster again and again, hence the bound.
@@ -78,7 +132,10 @@ def bootstrap_sums(sums: Matrix, k: int, weights: str | None, resamples: int, se
     ]
     flat = [(where, block.astype(dtype)) for where, block in blocks]
     done = 0
-    for counts in cluster_counts(clusters, resamples, seed, dtype=dtype):
+    if draws is None:
+        draws = cluster_counts(clusters, resamples, seed, dtype=dtype)
+    for drawn_clusters in draws:
+        counts = drawn_clusters.astype(dtype, copy=False)
         rows = slice(done, done + len(counts))
         for where, block in flat:
             drawn = np.matmul(counts, block).reshape(len(counts), -1, width)

@@ -10,6 +10,8 @@ import pandas as pd
 from analysis.clustered import clustered_correlation, codes_of, without_means
 from analysis.resampling import Codes, holm, notes
 
+Compared = tuple[np.ndarray, np.ndarray, list[Codes], int]
+
 METHODS = ("pearson", "spearman")
 SCOPES = ("pooled", "within")
 
@@ -63,19 +65,19 @@ def likeness_correlations(
         for question in questions:
             here = joined[(joined["question"] == question) & joined[measure].notna()]
             for scope in SCOPES:
+                compared = _compared(here, measure, scope)
                 for method in METHODS:
                     head = {"measure": measure, "question": question}
                     head |= {"scope": scope, "method": method}
-                    rows.append(head | _correlation(here, measure, scope, method, missing))
+                    rows.append(head | _correlation(compared, scope, method, missing))
     frame = pd.DataFrame(rows, columns=_COLUMNS)
     if len(frame):
         frame["p_holm"] = frame.groupby(["scope", "method"])["p"].transform(holm)
     return frame
 
 
-def _correlation(
-    here: pd.DataFrame, measure: str, scope: str, method: str, missing: str
-) -> dict[str, object]:
+def _compared(here: pd.DataFrame, measure: str, scope: str) -> Compared:
+    """The measure and the stars, and the sample and annotator of each; within: without means."""
     x = here[measure].to_numpy(np.float64)
     y = here["rating"].to_numpy(np.float64)
     clusters: list[Codes] = [codes_of(here[name]) for name in ("sample_id", "annotator_id")]
@@ -84,10 +86,15 @@ def _correlation(
         x, y = x[shared], y[shared]
         clusters = [codes_of(codes[shared]) for codes in clusters]
         x, y = _cleared(x, clusters), _cleared(y, clusters)
+    return x, y, clusters, len(here)
+
+
+def _correlation(compared: Compared, scope: str, method: str, missing: str) -> dict[str, object]:
+    x, y, clusters, given = compared
     row = clustered_correlation(x, y, *clusters, method=method)
     constant = scope == "within" and row["note"] == "one of the two does not vary"
     why = "it does not differ between the annotators of a sample" if constant else str(row["note"])
-    return row | {"note": notes([why, missing if not len(here) else ""])}
+    return row | {"note": notes([why, missing if not given else ""])}
 
 
 def _cleared(values: np.ndarray, clusters: list[Codes]) -> np.ndarray:

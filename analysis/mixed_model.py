@@ -45,6 +45,7 @@ def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
     products = joint.T @ joint
 
     def solve(theta: float) -> tuple[float, Matrix, Matrix, float]:
+        """Log-likelihood, coefficients, moments of the design, and residual variance."""
         shrink = theta / (1 + sizes * theta)
         moments = products - (sums * shrink[:, None]).T @ sums
         inner, cross = moments[:-1, :-1], moments[:-1, -1]
@@ -52,15 +53,15 @@ def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
         residual = max(float(moments[-1, -1] - cross @ beta), 1e-12 * float(products[-1, -1]))
         variance = residual / n
         likelihood = -0.5 * (n * (np.log(2 * np.pi * variance) + 1) + np.log1p(sizes * theta).sum())
-        covariance = np.asarray(variance * np.linalg.inv(inner), np.float64)
-        return float(likelihood), np.asarray(beta, np.float64), covariance, variance
+        return float(likelihood), np.asarray(beta, np.float64), inner, variance
 
     search = minimize_scalar(
         lambda scale: -solve(float(np.exp(scale)))[0], bounds=(-12, 12), method="bounded"
     )
     # No difference between the groups lies at minus infinity on the scale of the search.
     theta = max((0.0, float(np.exp(search.x))), key=lambda value: solve(value)[0])
-    likelihood, beta, covariance, variance = solve(theta)
+    likelihood, beta, inner, variance = solve(theta)
+    covariance = np.asarray(variance * np.linalg.inv(inner), np.float64)
     return Fit(beta, covariance, theta * variance, variance, likelihood)
 
 

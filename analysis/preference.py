@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from analysis.clustered import clustered_difference, clustered_mean, codes_of
 from analysis.equivalence import contrast_row, one_mean
+from analysis.proportions import wilson_interval
+from analysis.ranks import lowest_ranks
 from analysis.resampling import holm, notes
 from analysis.samples import describe_samples, only, turned
 from analysis.votes import wide_labels
@@ -181,7 +182,7 @@ def top_techniques(
     rated = means.notna().sum().to_numpy()
     rows = []
     for technique, n, count in zip(means.columns, rated, counts, strict=True):
-        low, high = _wilson(float(count), int(n))
+        low, high = wilson_interval(float(count), int(n))
         note = "" if means.shape[1] > top else f"not more than {top} techniques: all are favourites"
         share = count / n if n else np.nan
         row = {"technique": technique, "kind": kinds["kind"].get(technique), "n": int(n)}
@@ -244,18 +245,8 @@ def _shares_of_places(means: NDArray[np.float64], top: int) -> NDArray[np.float6
     shares = np.zeros(means.shape)
     for row, values in enumerate(means):
         rated = np.flatnonzero(~np.isnan(values))
-        ranks = stats.rankdata(-np.round(values[rated], 9), "min")
+        ranks = lowest_ranks(-np.round(values[rated], 9))
         for rank in np.unique(ranks):
             tied = rated[ranks == rank]
             shares[row, tied] = np.clip((top - rank + 1) / len(tied), 0, 1)
     return shares
-
-
-def _wilson(count: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    if not n:
-        return float("nan"), float("nan")
-    z2 = float(stats.norm.ppf((1 + level) / 2)) ** 2
-    share = count / n
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return float(centre - half), float(centre + half)

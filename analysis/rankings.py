@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.special import chdtrc, stdtrit
 
+from analysis.ranks import middle_ranks
 from analysis.resampling import Matrix, holm, notes
 
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
@@ -111,7 +111,7 @@ def kendall_w(
     if m < 2 or k < 2:
         remarks.append("fewer than two people" if m < 2 else "fewer than two items")
     else:
-        ranks = stats.rankdata(matrix, axis=1)
+        ranks = np.apply_along_axis(middle_ranks, 1, matrix)
         w = float(_w(ranks[None])[0])
         row["estimate"] = w
         if np.isnan(w):
@@ -145,6 +145,8 @@ def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
     ----------
     Wilcoxon 1945, doi:10.2307/3001968
     """
+    from scipy.stats import wilcoxon  # half a second to load, and nobody else needs it
+
     frames = []
     for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
         wide = _wide(part)
@@ -153,7 +155,7 @@ def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
             for second in wide.columns[number + 1 :]:
                 apart = (wide[first] - wide[second]).dropna().to_numpy(np.float64)
                 moved = bool((apart != 0).any())
-                p = float(stats.wilcoxon(apart).pvalue) if moved else np.nan
+                p = float(wilcoxon(apart).pvalue) if moved else np.nan
                 mean = float(apart.mean()) if len(apart) else np.nan
                 note = "" if moved else "nobody tells the two apart"
                 rows.append((question, first, second, len(apart), mean, p, note))

@@ -50,9 +50,11 @@ def cluster_sums(features: Matrix, clusters: Codes) -> Matrix:
     """Sum the rows of each cluster; the clusters must be numbered from 0 without a gap."""
     if not len(clusters) or np.array_equal(clusters, np.arange(len(clusters))):
         return features
-    order = np.argsort(clusters, kind="stable")
-    starts = np.flatnonzero(np.diff(clusters[order], prepend=-1))
-    return np.asarray(np.add.reduceat(features[order], starts, axis=0))
+    if (np.diff(clusters) < 0).any():
+        order = np.argsort(clusters, kind="stable")
+        clusters, features = clusters[order], features[order]
+    starts = np.flatnonzero(np.diff(clusters, prepend=-1))
+    return np.asarray(np.add.reduceat(features, starts, axis=0))
 
 
 def percentile_interval(values: NDArray[np.floating], level: float = 0.95) -> tuple[Matrix, Matrix]:

@@ -48,11 +48,11 @@ def only(ratings: pd.DataFrame, questions: Sequence[str] | None) -> pd.DataFrame
 
 
 def _joined(first: pd.Series, second: pd.Series) -> pd.Series:
-    pairs = zip(first, second, strict=True)
-    names = [
-        None
-        if pd.isna(one) and pd.isna(two)
-        else "/".join(str(part) for part in (one, two) if not pd.isna(part))
-        for one, two in pairs
-    ]
+    there = first.notna().tolist(), second.notna().tolist()
+    names: list[str | None] = []
+    for one, two, has_one, has_two in zip(first, second, *there, strict=True):
+        if has_one and has_two:
+            names.append(f"{one}/{two}")
+        else:
+            names.append(str(one) if has_one else str(two) if has_two else None)
     return pd.Series(names, index=first.index, dtype=object)

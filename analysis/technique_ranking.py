@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtr, stdtrit
 
 from analysis.annotator_values import long_votes
 from analysis.bradley_terry import strengths_from_stars
@@ -130,7 +130,7 @@ def _strengths(
 def _ranked(frame: pd.DataFrame, estimate: Vector, spread: Sandwich, level: float) -> pd.DataFrame:
     order = np.argsort(-estimate, kind="stable")
     size = len(order)
-    reach = float(stats.t.ppf((1 + level) / 2, spread.df))
+    reach = float(stdtrit(spread.df, (1 + level) / 2))
     centred = np.eye(size) - 1 / size
     half = reach * np.sqrt([spread.variance(weights) for weights in centred])
     different = pairs_by_holm(_pair_p(estimate[order], order, spread))
@@ -158,5 +158,5 @@ def _pair_p(estimate: Vector, order: NDArray[np.intp], spread: Sandwich) -> NDAr
             variance = spread.variance(weights)
             if variance > 0:
                 gap = abs(estimate[first] - estimate[second]) / np.sqrt(variance)
-                p[first, second] = p[second, first] = 2 * stats.t.sf(gap, spread.df)
+                p[first, second] = p[second, first] = 2 * stdtr(spread.df, -gap)
     return p

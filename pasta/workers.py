@@ -13,41 +13,72 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
 from pasta.errors import PastaError
+from pasta.paths import processors
 
 T = TypeVar("T")
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_work: Callable[[int], Any] | None = None  # of this worker process
+_work: Sequence[Callable[[], Any]] = ()  # of this worker process
 
 
-def as_finished(work: Callable[[int], T], number: int, processes: int) -> Iterator[tuple[int, T]]:
-    """Do work 0 to ``number`` - 1, which needs no pickling; its results do. Yields what is done.
+def as_finished(
+    work: Sequence[Callable[[], T]],
+    processes: int | None = None,
+    meanwhile: Callable[[], object] | None = None,
+) -> Iterator[tuple[int, T]]:
+    """Yield the place and the result of each piece of work when it is done.
 
-    The first error stops everything. Where processes cannot be copied, all is done here.
+    The first pieces are begun first, so the longest should stand at the front. Work needs no
+    pickling, its results do. ``processes`` are as many as there are cores if None. ``meanwhile`` is
+    done by this process, once, while the others work. The first error stops everything. Where
+    processes cannot be copied, all is done here.
     """
-    if min(processes, number) <= 1 or sys.platform != "linux":
-        for place in range(number):
-            yield place, work(place)
+    count = min(processors() if processes is None else processes, len(work))
+    if count <= 1 or sys.platform != "linux":
+        if meanwhile is not None:
+            meanwhile()
+        for place, piece in enumerate(work):
+            yield place, piece()
         return
     context = multiprocessing.get_context("fork")
-    count = min(processes, number)
     with ProcessPoolExecutor(count, context, _begin, (os.getpid(), work)) as pool:
-        places = {pool.submit(_do, place): place for place in range(number)}
+        places = {pool.submit(_do, place): place for place in range(len(work))}
         try:
+            if meanwhile is not None:
+                meanwhile()
             waiting = set(places)
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield places[future], future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.shutdown(cancel_futures=True)  # what is begun is finished, and nobody is left
             raise
+
+
+def at_once(
+    work: Sequence[Callable[[], T]], meanwhile: Callable[[], object] | None = None
+) -> list[T]:
+    """The results of all pieces of work, in their order; as many at once as there are cores."""
+    found = dict(as_finished(work, meanwhile=meanwhile))
+    return [found[place] for place in range(len(work))]
+
+
+def one_thread() -> None:
+    """Have the linear algebra of this process work in one thread from now on.
+
+    Its products are small: a second thread gains nothing, waits by spinning, and would make the
+    last digits of sums depend on the number of cores.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1, "blas")
 
 
 class Later(Generic[T]):
@@ -85,9 +116,9 @@ def beside(work: Callable[[], T], processes: int) -> Iterator[Later[T]]:
     later.value = value
 
 
-def _begin(parent: int, work: Callable[[int], Any]) -> None:
+def _begin(parent: int, work: Sequence[Callable[[], Any]]) -> None:
     """Remember the work."""
-    global _work  # noqa: PLW0603 (one worker, one job)
+    global _work  # noqa: PLW0603 (one worker, one list of work)
     _work = work
     _alone(parent)
 
@@ -110,9 +141,7 @@ def _alone(parent: int) -> None:
 
 
 def _do(place: int) -> Any:
-    if _work is None:
-        raise RuntimeError("a worker was asked before it was told what to do")
-    return _work(place)
+    return _work[place]()
 
 
 def _tell(parent: int, work: Callable[[], Any], there: Connection) -> None:

@@ -19,7 +19,9 @@ def main(
     from pasta.annotations.box_maps import box_values, concept_sentences
     from pasta.annotations.studied import Study
     from pasta.params import load_params
+    from pasta.workers import at_once, one_thread
 
+    one_thread()
     params, study = load_params(), Study(annotations, folders)
     told = study.descriptions["sample_id"].unique().tolist()
     found = agreement_tables(
@@ -27,12 +29,13 @@ def main(
         study.annotators,
         study.samples,
         study.descriptions,
-        concept_sentences(folders, told, params.embedding.n_top),
+        lambda: concept_sentences(folders, told, params.embedding.n_top),
         study.boxes,
-        box_values(folders, study.boxes),
+        lambda: box_values(folders, study.boxes),
         resamples=params.analysis.resamples,
         permutations=params.analysis.permutations,
         seed=params.seed,
+        run=at_once,
     )
     store.write_csvs(found, out)
 

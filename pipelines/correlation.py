@@ -19,10 +19,12 @@ def main(
     from pasta import store, tables
     from pasta.annotations.studied import Study, everywhere
     from pasta.params import load_params
-    from pasta.tracking import prepare, tracked_run
+    from pasta.tracking import connect, require_tracking, tracked_run
+    from pasta.workers import at_once, one_thread
     from reports.correlations import track
 
-    connecting = prepare("correlations")
+    require_tracking()  # before any work
+    one_thread()
     params, study = load_params(), Study(annotations, folders)
     rated = store.read(labels, tables.LABELS)
     found = correlation_tables(
@@ -31,9 +33,9 @@ def main(
         study.samples,
         resamples=params.analysis.resamples,
         seed=params.seed,
+        run=lambda work: at_once(work, meanwhile=lambda: connect("correlations")),
     )
     store.write_csvs(found, out)
-    connecting.join()
     inputs = [labels, *(folder / "metric_values.parquet" for folder in folders)]
     with tracked_run(
         "correlations",

@@ -19,7 +19,9 @@ def main(
     from pasta.annotations.protocol import load_protocol
     from pasta.annotations.studied import Study
     from pasta.params import load_params
+    from pasta.workers import at_once, one_thread
 
+    one_thread()
     params, study = load_params(), Study(annotations, folders)
     protocol = load_protocol(params.annotations.protocol)
     directions = {name: protocol.question(name).direction or 1 for name in protocol.stars}
@@ -30,6 +32,7 @@ def main(
         directions=directions,
         resamples=params.analysis.resamples,
         seed=params.seed,
+        run=at_once,
     )
     store.write_csvs(found, out)
 

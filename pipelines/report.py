@@ -1,4 +1,4 @@
-"""DVC stage `report`: one report as a PDF, from the tables of the analyses."""
+"""DVC stage `report`: all reports as PDFs, from the tables of the analyses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import typer
 
 
 def main(
-    name: Annotated[str, typer.Argument(help="which report")],
-    out: Annotated[Path, typer.Option(help="the PDF to write")],
+    out: Annotated[Path, typer.Option(help="the folder for the PDFs")],
 ) -> None:
-    """Build the report NAME."""
-    from reports.library import build
+    """Build every report; `pasta report NAME` builds one."""
+    from pasta.progress import bar
+    from reports.library import build_all, names
 
-    build(name, out=out)
+    with bar("reports", len(names()), "PDFs") as line:
+        for file in build_all(folder=out):
+            line.advance(words=file.stem)
 
 
 if __name__ == "__main__":

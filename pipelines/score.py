@@ -26,10 +26,9 @@ def main(
     from pasta.scoring.reporting import headline, main_titles, people, summary, track
     from pasta.scoring.running import at_work, compare
     from pasta.scoring.studies import setups
-    from pasta.tracking import locked_md5s, prepare, require_server, tracking_uri
+    from pasta.tracking import locked_md5s, prepare, require_tracking
 
-    if tracking_uri().startswith("http"):
-        require_server(tracking_uri())
+    require_tracking()
     params = load_params()
     material = collect(folders, store.read(labels, tables.LABELS))
     wanted = setups(params.embedding, params.scoring)

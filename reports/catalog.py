@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pasta import store
 from pasta.params import load_params
 from pasta.paths import FIGURES, PARAMS, project_root
 from reports.document import Document
 from reports.library import REPORTS
-from reports.parts import (
-    ANALYSIS,
-    APPLICATIONS,
-    USES,
-    any_simulated,
-    applications_parts,
-    parts,
-)
+from reports.parts import ANALYSIS, APPLICATIONS, USES, Found
 from reports.previous import previous_headlines
 
 DATASETS = ("catsdogscars", "pascalpart", "monumai", "coco")
@@ -37,20 +28,19 @@ PICTURES = (
     data=(*VOTES, "score", "scorer"),
     runs=("analysis/*.run.json", "score/main.run.json", "scorer.run.json"),
 )
-def overview(data: Path) -> Document:
+def overview(found: Found) -> Document:
     """All parts in short."""
     from reports.pages.headlines import headline_numbers
     from reports.pages.overview import overview_report
 
-    there = parts(data)
-    after = headline_numbers(there)
-    before = previous_headlines(project_root(data), after)
+    after = headline_numbers(found.parts)
+    before = previous_headlines(project_root(found.data), after)
     return overview_report(
-        there,
-        any_simulated(data),
+        found.parts,
+        found.simulated,
         before=before,
         after=after,
-        applications=applications_parts(data),
+        applications=found.applications,
     )
 
 
@@ -60,14 +50,14 @@ def overview(data: Path) -> Document:
     data=(*(f"{name}/images.npy" for name in DATASETS), *EXPLAINED, *VOTES),
     runs=("*/explanations.run.json", "contact_sheet.run.json", "simulate.run.json"),
 )
-def dataset(data: Path) -> Document:
+def dataset(found: Found) -> Document:
     """What there is."""
     from reports.pages.dataset import dataset_report
 
-    folder = project_root(data) / FIGURES
+    folder = project_root(found.data) / FIGURES
     pictures = {name: folder / f"{name}.jpg" for name in PICTURES}
     there = {name: file for name, file in pictures.items() if file.is_file()}
-    return dataset_report(parts(data), there, any_simulated(data))
+    return dataset_report(found.parts, there, found.simulated)
 
 
 @REPORTS.register(
@@ -76,14 +66,14 @@ def dataset(data: Path) -> Document:
     data=(*VOTES, f"{ANALYSIS}/agreement"),
     runs=("simulate.run.json",),
 )
-def agreement(data: Path) -> Document:
+def agreement(found: Found) -> Document:
     """Kappa and demographic bias."""
     from pasta.annotations.protocol import load_protocol
     from reports.pages.agreement import agreement_report
 
     protocol = load_protocol()
     asked = {name: protocol.question(name).wording for name in protocol.stars}
-    return agreement_report(parts(data).get("agreement", {}), any_simulated(data), questions=asked)
+    return agreement_report(found.parts.get("agreement", {}), found.simulated, questions=asked)
 
 
 @REPORTS.register(
@@ -92,13 +82,12 @@ def agreement(data: Path) -> Document:
     data=("labels.parquet", *(f"{name}/metric_values.parquet" for name in DATASETS)),
     runs=("analysis/correlation.run.json",),
 )
-def correlation(data: Path) -> Document:
+def correlation(found: Found) -> Document:
     """Metrics against ratings."""
     from reports.pages.correlation import correlation_document
-    from reports.replication.published import published_tables
 
     return correlation_document(
-        parts(data).get("correlation", {}), published_tables(), simulated=any_simulated(data)
+        found.parts.get("correlation", {}), found.published, simulated=found.simulated
     )
 
 
@@ -108,14 +97,11 @@ def correlation(data: Path) -> Document:
     data=("labels.parquet", "score", "scorer"),
     runs=("score/*.run.json", "scorer.run.json"),
 )
-def score(data: Path) -> Document:
+def score(found: Found) -> Document:
     """How well ratings are predicted."""
     from reports.pages.score import score_document
-    from reports.replication.published import published_tables
 
-    return score_document(
-        parts(data).get("score", {}), published_tables(), simulated=any_simulated(data)
-    )
+    return score_document(found.parts.get("score", {}), found.published, simulated=found.simulated)
 
 
 @REPORTS.register(
@@ -124,16 +110,14 @@ def score(data: Path) -> Document:
     data=("labels.parquet", "scorer", *(f"{APPLICATIONS}/{name}" for name in USES)),
     runs=(f"{APPLICATIONS}/*.run.json", "scorer.run.json"),
 )
-def applications(data: Path) -> Document:
+def applications(found: Found) -> Document:
     """What the score is good for."""
     from reports.pages.applications import applications_report
 
-    files = (data / APPLICATIONS).glob("*/pictures/*.jpg")
+    files = (found.data / APPLICATIONS).glob("*/pictures/*.jpg")
     pictures = {file.stem: file for file in files}
-    question = load_params(project_root(data) / PARAMS).applications.question
-    return applications_report(
-        applications_parts(data), pictures, any_simulated(data), question=question
-    )
+    question = load_params(project_root(found.data) / PARAMS).applications.question
+    return applications_report(found.applications, pictures, found.simulated, question=question)
 
 
 @REPORTS.register(
@@ -142,9 +126,9 @@ def applications(data: Path) -> Document:
     data=(*VOTES, f"{ANALYSIS}/replication"),
     runs=("analysis/*.run.json", "score/main.run.json"),
 )
-def replication(data: Path) -> Document:
+def replication(found: Found) -> Document:
     """Printed and measured."""
     from reports.pages.replication import replication_document
 
-    rows = store.read_csvs(data / ANALYSIS / "replication")["replication"]
-    return replication_document(rows, simulated=any_simulated(data))
+    rows = store.read_csvs(found.data / ANALYSIS / "replication")["replication"]
+    return replication_document(rows, simulated=found.simulated)

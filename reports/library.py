@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pasta.paths import DATA, project_root
 from pasta.registry import Registry
+from pasta.workers import as_finished
 from reports.document import Document
 from reports.facts import facts
-from reports.typesetting import typeset
+from reports.parts import Found
+from reports.typesetting import Facts, typeset
 
 FOLDER = Path("reports")
-Builder = Callable[[Path], Document]  # from the folder of the data
+Builder = Callable[[Found], Document]
 REPORTS: Registry[Builder] = Registry("report")
 
 
@@ -21,12 +23,24 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     import reports.catalog  # noqa: F401  fills the registry
 
     base = root or project_root()
-    entry = REPORTS.entry(name)
     file = out or base / FOLDER / f"{name}.pdf"
-    document = entry.value(base / DATA)
-    about = facts(base, entry.metadata["data"], entry.metadata["runs"])
-    typeset(document, file, about)
+    _build(name, Found(base / DATA), _facts(name, base), file)
     return file
+
+
+def build_all(root: Path | None = None, folder: Path | None = None) -> Iterator[Path]:
+    """Build every report, several at once, and say of each where it is when it is done.
+
+    The tables are read once. Each file is the one that :func:`build` makes.
+    """
+    import reports.catalog  # noqa: F401
+
+    base = root or project_root()
+    found = Found(base / DATA).read()
+    files = [(folder or base / FOLDER) / f"{name}.pdf" for name in names()]
+    work = [_piece(file.stem, found, _facts(file.stem, base), file) for file in files]
+    for place, _ in as_finished(work):
+        yield files[place]
 
 
 def names() -> dict[str, str]:
@@ -34,3 +48,16 @@ def names() -> dict[str, str]:
     import reports.catalog  # noqa: F401
 
     return {entry.key: entry.metadata["about"] for entry in REPORTS.entries()}
+
+
+def _piece(name: str, found: Found, about: Facts, file: Path) -> Callable[[], None]:
+    return lambda: _build(name, found, about, file)
+
+
+def _build(name: str, found: Found, about: Facts, file: Path) -> None:
+    typeset(REPORTS.entry(name).value(found), file, about)
+
+
+def _facts(name: str, base: Path) -> Facts:
+    metadata = REPORTS.entry(name).metadata
+    return facts(base, metadata["data"], metadata["runs"])

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
 from pasta import store
+from reports.replication.published import published_tables
 
 ANALYSES = ("dataset", "agreement", "preference", "correlation")
 Tables = dict[str, pd.DataFrame]
 USES = ("stored", "steering", "backbones", "tuning")
 APPLICATIONS = "applications"  # their folder among the data
 ANALYSIS = "analysis"  # the analyses' folder among the data
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is to report on; each table is read when it is first used, and once."""
+
+    data: Path  # the folder of all data
+
+    @cached_property
+    def parts(self) -> dict[str, Tables]:
+        """Those of :func:`parts`."""
+        return parts(self.data)
+
+    @cached_property
+    def applications(self) -> dict[str, Tables]:
+        """Those of :func:`applications_parts`."""
+        return applications_parts(self.data)
+
+    @cached_property
+    def published(self) -> Tables:
+        """What the papers print."""
+        return published_tables()
+
+    @cached_property
+    def simulated(self) -> bool:
+        """Whether there is a simulated vote among all."""
+        return any_simulated(self.data)
+
+    def read(self) -> Found:
+        """Read everything now, before copies of this process are made."""
+        _ = self.parts, self.applications, self.published, self.simulated
+        return self
 
 
 def parts(data: Path) -> dict[str, Tables]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from pasta import store
@@ -17,6 +18,7 @@ from pasta.errors import PastaError
 from reports.document import Document, Picture
 from reports.plots.style import style
 
+_SVG_DPI = 72
 TEMPLATE = Path(__file__).with_name("templates") / "report.typ"
 Facts = Mapping[str, str | Sequence[str]]
 
@@ -84,5 +86,20 @@ def _placed(figure: Figure | Path, folder: Path, name: str) -> str:
     file = folder / f"{name}.svg"
     outlines: Any = {"svg.fonttype": "path"}
     with style(), mpl.rc_context(outlines):
+        _laid_out(figure)
         figure.savefig(file, format="svg", metadata={"Date": None})
     return file.name
+
+
+def _laid_out(figure: Figure) -> None:
+    """Give everything in a figure its place, as on the SVG page.
+
+    `savefig` would draw the whole figure for that, and then once more to write it.
+    """
+    engine = figure.get_layout_engine()
+    if engine is None:
+        return
+    FigureCanvasSVG(figure)
+    figure.set_dpi(_SVG_DPI)
+    engine.execute(figure)
+    figure.set_layout_engine("none")

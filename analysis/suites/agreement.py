@@ -15,8 +15,9 @@ from analysis.agreement import (
 )
 from analysis.kappa import LIKERT
 from analysis.samples import describe_samples
-from analysis.suites.annotators import annotator_tables
-from analysis.suites.bias import bias_tables
+from analysis.spread import Runner, named, one_by_one
+from analysis.suites.annotators import annotator_tables, annotator_work
+from analysis.suites.bias import Lazy, bias_tables, bias_work
 from analysis.suites.kinds import kind_agreement_differences
 from analysis.suites.tables import MISSING, Tables, said_missing
 from analysis.votes import COLUMNS, read_votes
@@ -32,14 +33,15 @@ def agreement_tables(
     annotators: pd.DataFrame | None = None,
     samples: pd.DataFrame | None = None,
     descriptions: pd.DataFrame | None = None,
-    sentences: pd.DataFrame | None = None,
+    sentences: Lazy = None,
     boxes: pd.DataFrame | None = None,
-    box_values: pd.DataFrame | None = None,
+    box_values: Lazy = None,
     *,
     categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
     permutations: int = 2_000,
     seed: int = 0,
+    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables of the report on agreement; what cannot be known is in ``missing``.
 
@@ -55,14 +57,17 @@ def agreement_tables(
         rated sample is known, intervals come from resampling images, else samples.
     descriptions, sentences
         Q0.1: sample_id, annotator_id, text; and what the concept explanations say: sample_id,
-        sentence.
+        sentence; or a function that makes that table.
     boxes, box_values
         Q0.2: the boxes; and what :func:`analysis.box_bias.box_measures` says of them: sample_id,
-        annotator_id and its measures.
+        annotator_id and its measures, or a function that makes that table.
     categories
         The whole scale in its order.
     resamples, permutations, seed
         Of the bootstrap intervals and the permutation tests.
+
+    run
+        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -82,23 +87,7 @@ def agreement_tables(
     number = votes["annotator_id"].nunique()
     few = number <= MOST_PAIRED
     paired = votes if few else votes.iloc[:0]
-    tables: Tables = {
-        "study": study_facts(votes, categories, cluster),
-        "stars": stars_used(votes, categories),
-        "agreement": agreement_summary(votes, pairs=few, **boot),  # type: ignore[arg-type]
-        "with_mode": agreement_with_mode(votes, **boot),  # type: ignore[arg-type]
-        "pairs": pairwise_agreement(paired, **boot),  # type: ignore[arg-type]
-        "kinds": _by_kind(votes, few, boot),
-    }
-    lacks = {} if len(votes) else dict.fromkeys(tables, NO_RATINGS)
-    if not few:
-        lacks["pairs"] = f"more than {MOST_PAIRED} annotators: not every pair is compared"
-    if number == 1:
-        alone = "there is only one annotator: nobody to agree with"
-        lacks |= dict.fromkeys(("agreement", "with_mode", "pairs", "kinds"), alone)
-    if votes["kind"].isna().all():
-        lacks["kinds"] = NO_KINDS if len(votes) else NO_RATINGS
-    bias, missing = bias_tables(
+    work = bias_work(
         votes,
         annotators,
         descriptions,
@@ -109,13 +98,35 @@ def agreement_tables(
         permutations=permutations,
         seed=seed,
     )
-    people, alone_too = annotator_tables(
+    work |= annotator_work(
         votes, categories=categories, resamples=resamples, permutations=permutations, seed=seed
     )
-    named = people.pop("look_at")  # nobody to look at is a result, nothing is missing there
+    work |= {
+        "overall": lambda: _overall(votes, paired, few, boot),
+        "kinds": lambda: _by_kind(votes, few, boot),
+        "kind_differences": lambda: kind_agreement_differences(votes, **boot),  # type: ignore[arg-type]
+    }
+    done = named(work, run)
+    tables: Tables = {
+        "study": study_facts(votes, categories, cluster),
+        "stars": stars_used(votes, categories),
+        **done["overall"],
+        "kinds": done["kinds"],
+    }
+    lacks = {} if len(votes) else dict.fromkeys(tables, NO_RATINGS)
+    if not few:
+        lacks["pairs"] = f"more than {MOST_PAIRED} annotators: not every pair is compared"
+    if number == 1:
+        alone = "there is only one annotator: nobody to agree with"
+        lacks |= dict.fromkeys(("agreement", "with_mode", "pairs", "kinds"), alone)
+    if votes["kind"].isna().all():
+        lacks["kinds"] = NO_KINDS if len(votes) else NO_RATINGS
+    bias, missing = bias_tables(votes, done)
+    people, alone_too = annotator_tables(votes, done)
+    look_at = people.pop("look_at")  # nobody to look at is a result, nothing is missing there
     tables = said_missing(tables | bias | people, lacks | missing | alone_too)
-    tables["kind_differences"] = kind_agreement_differences(votes, **boot)  # type: ignore[arg-type]
-    tables["look_at"] = named
+    tables["kind_differences"] = done["kind_differences"]
+    tables["look_at"] = look_at
     more = [("look_at", alone_too["look_at"])] if "look_at" in alone_too else []
     if "kinds" not in lacks and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
@@ -169,6 +180,17 @@ def _votes(ratings: pd.DataFrame, samples: pd.DataFrame | None) -> pd.DataFrame:
     known = describe_samples(samples.assign(sample_id=samples["sample_id"].astype(str)))
     known = known.reindex(votes["sample_id"])
     return votes.assign(kind=known["kind"].to_numpy(object), image=known["image"].to_numpy(object))
+
+
+def _overall(
+    votes: pd.DataFrame, paired: pd.DataFrame, pairs: bool, boot: dict[str, object]
+) -> Tables:
+    """Agreement per question; its means over annotators and pairs come from their own tables."""
+    with_mode = agreement_with_mode(votes, **boot)  # type: ignore[arg-type]
+    two = pairwise_agreement(paired, **boot)  # type: ignore[arg-type]
+    known = {"with_mode": with_mode, "two": two if pairs else None}
+    summary = agreement_summary(votes, pairs=pairs, **known, **boot)  # type: ignore[arg-type]
+    return {"agreement": summary, "with_mode": with_mode, "pairs": two}
 
 
 def _by_kind(votes: pd.DataFrame, pairs: bool, boot: dict[str, object]) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,28 +15,70 @@ from analysis.demographics import demographics
 from analysis.kappa import LIKERT
 from analysis.likeness import likeness_correlations
 from analysis.ordinal_model import ordinal_model
+from analysis.spread import Work
 from analysis.suites.tables import Tables
+
+Lazy = pd.DataFrame | Callable[[], pd.DataFrame] | None  # a table, or what makes it
 
 _OF_AGE = ("age", "age_group")
 
 
-def bias_tables(
+def bias_work(
     votes: pd.DataFrame,
     annotators: pd.DataFrame | None,
     descriptions: pd.DataFrame | None = None,
-    sentences: pd.DataFrame | None = None,
+    sentences: Lazy = None,
     boxes: pd.DataFrame | None = None,
-    box_values: pd.DataFrame | None = None,
+    box_values: Lazy = None,
     *,
     categories: Sequence[int] = LIKERT,
     permutations: int = 2_000,
     seed: int = 0,
-) -> tuple[Tables, dict[str, str]]:
-    """The tables on bias, and what is missing, by table or by sex, age, country.
+) -> dict[str, Work]:
+    """The pieces of work for the tables on bias; :func:`bias_tables` puts their results together.
 
     ``votes`` has a column kind, which may be empty; see
     :func:`analysis.suites.agreement.agreement_tables` for the others. The largest difference in
     level that does not matter is a sixteenth of the scale: a quarter of a star from 1 to 5.
+    """
+    people = _named(annotators)
+    kinds = votes[["sample_id", "kind"]].drop_duplicates()
+    margins = {**MARGINS, "level": (max(categories) - min(categories)) / 16}
+
+    def told() -> tuple[pd.DataFrame, str]:
+        texts, why = text_bias.text_similarity(_named(_made(sentences)), _named(descriptions))
+        return likeness_correlations(texts, votes, text_bias.MEASURES), why
+
+    def drawn() -> tuple[pd.DataFrame, str]:
+        inside, why = _box_values(boxes, _made(box_values))
+        return likeness_correlations(inside, votes, box_bias.MEASURES), why
+
+    return {
+        "box_bias": drawn,
+        "text_bias": told,
+        "group_tests": lambda: group_tests(
+            votes,
+            people,
+            margins=margins,
+            categories=categories,
+            permutations=permutations,
+            seed=seed,
+        ),
+        "model": lambda: ordinal_model(
+            votes.drop(columns="kind"),
+            people,
+            kinds if kinds["kind"].notna().any() else None,
+            categories=categories,
+        ),
+        "groups": lambda: group_summary(votes, people, categories=categories),
+        "people": lambda: _people(votes, people, categories),
+    }
+
+
+def bias_tables(votes: pd.DataFrame, done: Mapping[str, Any]) -> tuple[Tables, dict[str, str]]:
+    """The tables on bias, and what is missing, by table or by sex, age, country.
+
+    ``done`` has the results of :func:`bias_work`.
 
     Returns
     -------
@@ -44,34 +87,16 @@ def bias_tables(
     - ``model``: see :func:`analysis.ordinal_model.ordinal_model`
     - ``text_bias``, ``box_bias``: see :mod:`analysis.likeness`
     """
-    if annotators is not None and "annotator_id" in annotators:
-        annotators = annotators.assign(annotator_id=annotators["annotator_id"].astype(str))
-    values = annotator_values(votes, categories)
-    known, notes = demographics(annotators, values["annotator_id"].unique().tolist())
-    margins = {**MARGINS, "level": (max(categories) - min(categories)) / 16}
-    tests = group_tests(
-        votes,
-        annotators,
-        margins=margins,
-        categories=categories,
-        permutations=permutations,
-        seed=seed,
-    )
-    texts, no_texts = text_bias.text_similarity(_named(sentences), _named(descriptions))
-    inside, no_boxes = _box_values(boxes, box_values)
-    kinds = votes[["sample_id", "kind"]].drop_duplicates()
+    people, notes = done["people"]
+    tests = done["group_tests"]
+    (texts, no_texts), (inside, no_boxes) = done["text_bias"], done["box_bias"]
     tables: Tables = {
-        "people": values.merge(known, on="annotator_id", how="left"),
-        "groups": group_summary(votes, annotators, categories=categories),
+        "people": people,
+        "groups": done["groups"],
         "group_tests": tests,
-        "model": ordinal_model(
-            votes.drop(columns="kind"),
-            annotators,
-            kinds if kinds["kind"].notna().any() else None,
-            categories=categories,
-        ),
-        "text_bias": likeness_correlations(texts, votes, text_bias.MEASURES),
-        "box_bias": likeness_correlations(inside, votes, box_bias.MEASURES),
+        "model": done["model"],
+        "text_bias": texts,
+        "box_bias": inside,
     }
     lacks = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
     if len(votes["rating"].unique()) == 1:
@@ -80,6 +105,14 @@ def bias_tables(
         if why:
             lacks[name] = why
     return tables, lacks
+
+
+def _people(
+    votes: pd.DataFrame, annotators: pd.DataFrame | None, categories: Sequence[int]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    values = annotator_values(votes, categories)
+    known, notes = demographics(annotators, values["annotator_id"].unique().tolist())
+    return values.merge(known, on="annotator_id", how="left"), notes
 
 
 def _lack(tests: pd.DataFrame, factor: str, note: str) -> str:
@@ -91,6 +124,10 @@ def _lack(tests: pd.DataFrame, factor: str, note: str) -> str:
         return note
     given = [str(said) for said in mine["note"].dropna() if said]
     return note or (given[-1] if given else "there is nothing to compare")
+
+
+def _made(table: Lazy) -> pd.DataFrame | None:
+    return table() if callable(table) else table
 
 
 def _named(frame: pd.DataFrame | None) -> pd.DataFrame | None:

@@ -7,8 +7,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from analysis.correlation import question_correlations
-from analysis.correlation_study import WITHIN, correlation_study, explained_study
+from analysis.correlation_study import WITHIN, explained_study, joined_study, study_work
 from analysis.samples import describe_samples
+from analysis.spread import Runner, Work, named, one_by_one
 from analysis.suites.tables import Tables, said_missing
 from analysis.votes import wide_labels
 
@@ -20,6 +21,7 @@ NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_IMAGES = "no sample has a known image: intervals take samples as independent of each other"
 
 _KEY = ["metric", "variant"]
+_SCOPE = "scope "  # names of pieces of work begin with it
 _NO_METRICS = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in ("sample_id", *_KEY, "direction", "status")}
     | {name: pd.Series(dtype=float) for name in ("value", "seconds")}
@@ -42,6 +44,7 @@ def correlation_tables(
     resamples: int = 1_000,
     level: float = 0.95,
     seed: int = 0,
+    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables about metrics and ratings; what cannot be known is in ``missing``.
 
@@ -58,6 +61,8 @@ def correlation_tables(
         sample_id, annotator_id, question, rating; only used if there are no labels.
     resamples
         Of images, for the intervals.
+    run
+        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -89,21 +94,29 @@ def correlation_tables(
         known = known.assign(image=known["sample_id"])
         lacks["images"] = NO_IMAGES if len(rated_here) else ""
     by = [name for name in ("dataset", "backbone") if known[name].notna().any()]
-    study = correlation_study(
+    pieces = study_work(
         values_used, rated, known, by=by, technique=["technique"], cluster=["image"],
         resamples=resamples, level=level, seed=seed,
     )  # fmt: skip
+    beyond = values_used.iloc[:0] if no_techniques else values_used
+    work: dict[str, Work] = {
+        "explained": lambda: explained_study(
+            beyond, rated, known, technique=["technique"], level=level
+        ),
+        **{f"{_SCOPE}{number}": piece for number, piece in enumerate(pieces)},
+        "questions": lambda: _questions(rated, known, resamples, level, seed),
+        "values": lambda: technique_values(values, known, level=level),
+        "measured": lambda: _measured(values),
+    }
+    done = named(work, run)
+    study = joined_study([table for name, table in done.items() if name.startswith(_SCOPE)])
     if no_techniques:
         study = study[study["scope"] != WITHIN].reset_index(drop=True)
         lacks.setdefault("explained", NO_TECHNIQUES)
         lacks["within technique"] = NO_TECHNIQUES if len(rated_here) else ""
-    beyond = values_used.iloc[:0] if no_techniques else values_used
     tables = {
         "correlations": _with_direction(study, values),
-        "explained": explained_study(beyond, rated, known, technique=["technique"], level=level),
-        "questions": _questions(rated, known, resamples, level, seed),
-        "values": technique_values(values, known, level=level),
-        "measured": _measured(values),
+        **{name: done[name] for name in ("explained", "questions", "values", "measured")},
     }
     if rated.empty:
         lacks["questions"] = NO_LABELS

@@ -110,16 +110,17 @@ def _techniques(
         return _frame([], head)
     known = describe_samples(explanations)
     status = explanations.drop_duplicates("sample_id").set_index("sample_id")["status"]
-    voted = set() if votes is None else set(votes["sample_id"])
+    voted = [] if votes is None else votes["sample_id"].unique().tolist()
+    rated = known.index.isin(voted)
     rows = []
-    for technique, here in known.groupby("technique", sort=False):
-        first = here.iloc[0]
-        own = status.reindex(here.index)
+    for technique, here in known.groupby("technique", sort=False).indices.items():
+        first = known.iloc[here[0]]
+        own = status.iloc[here]
         row: dict[str, object] = {"technique": technique, "n": len(here)}
         row |= {name: first[name] for name in ("method", "backbone", "kind")}
         row["extra"] = None if published is None else technique not in published
         row |= {name: int((own == name).sum()) for name in statuses}
-        row["rated"] = int(here.index.isin(voted).sum())
+        row["rated"] = int(rated[here].sum())
         rows.append(row)
     return _frame(rows, head)
 

@@ -16,12 +16,14 @@ from analysis.preference import (
     top_techniques,
 )
 from analysis.samples import describe_samples
+from analysis.spread import Runner, Work, named, one_by_one
 from analysis.suites.rankings import ranking_tables
 from analysis.suites.tables import Tables, said_missing
 from analysis.technique_ranking import technique_ranking
 from analysis.votes import COLUMNS
 
 SALIENCY = "saliency"
+_RANKED = "ranked"
 _NO_VOTES = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in COLUMNS[:3]} | {"rating": pd.Series(dtype=float)}
 )
@@ -40,6 +42,7 @@ def preference_tables(
     directions: Mapping[str, int] | None = None,
     resamples: int = 2_000,
     seed: int = 0,
+    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables about preferences; what cannot be known is listed in ``missing``.
 
@@ -56,6 +59,8 @@ def preference_tables(
         -1 for questions on which fewer stars are better. Orders of techniques turn them round;
         mean modes are given as the stars were, as in the PASTA papers
         (doi:10.48550/arXiv.2411.02470).
+    run
+        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -89,12 +94,22 @@ def preference_tables(
         "ranking": (no_techniques, _ranking, toward),
         "critical_difference": (no_techniques, _mean_ranks, toward),
     }
-    tables = {
+
+    def piece(lack: str, make: Callable[..., pd.DataFrame], options: dict[str, Any]) -> Work:
         # Of nothing, the functions make tables without rows that have their columns all the same.
-        name: make(*((_NO_VOTES, _NO_SAMPLES) if lack else (votes, shown)), **options)
-        for name, (lack, make, options) in parts.items()
-    }
-    tables |= ranking_tables(rankings, resamples=resamples, seed=seed)
+        given = (_NO_VOTES, _NO_SAMPLES) if lack else (votes, shown)
+        return lambda: make(*given, **options)
+
+    work = {name: piece(*part) for name, part in parts.items()}
+    mean_ranks = work.pop("critical_difference")
+
+    def ranked() -> Tables:
+        """One piece of work: both need `scipy.stats`, which takes half a second to load."""
+        own = ranking_tables(rankings, resamples=resamples, seed=seed)
+        return {"critical_difference": mean_ranks(), **own}
+
+    tables = named({_RANKED: ranked, **work}, run)
+    tables |= tables.pop(_RANKED)
     return said_missing(tables, {name: part[0] for name, part in parts.items()})
 
 

@@ -24,18 +24,17 @@ def report(
     from pasta.commands.show import console, print_table
     from pasta.paths import project_root
     from pasta.progress import bar
-    from reports.library import build, names
+    from reports.library import build, build_all, names
 
     known = names()
     if listing:
         print_table("Reports", ("name", "about"), known.items())
         return
-    wanted = [name] if name else list(known)
     built = []
-    with bar("reports", len(wanted), "PDFs") as line:
-        for one in wanted:
-            built.append(build(one))
-            line.advance(words=one)
+    with bar("reports", 1 if name else len(known), "PDFs") as line:
+        for file in [build(name)] if name else build_all():
+            built.append(file)
+            line.advance(words=file.stem)
     for file in built:
         console().print(f"[green]made[/] {file.relative_to(project_root())}")
         if show:

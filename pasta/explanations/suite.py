@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,10 @@ def explain_dataset(
     ]
     units.sort(key=_is_long, reverse=True)  # what takes longest comes first
 
-    def work(place: int) -> dict[str, float]:
-        return _explain_group(units[place], dataset, params, folder, prints)
+    def work(unit: _Unit) -> dict[str, float]:
+        return _explain_group(unit, dataset, params, folder, prints)
 
-    for place, seconds in as_finished(work, len(units), processes):
+    for place, seconds in as_finished([partial(work, unit) for unit in units], processes):
         unit = units[place]
         for technique in unit.group:
             words = f"{seconds.get(technique.method, 0.0):.2f} s"
@@ -123,12 +124,12 @@ def _sampled(
     """The images that each backbone explains: which copies are strong depends on what it sees."""
     folder = dataset.folder / "explanations"
 
-    def work(place: int) -> tuple[Samples, float]:
-        started, one = time.perf_counter(), backbones[place]
+    def work(one: _Backbone) -> tuple[Samples, float]:
+        started = time.perf_counter()
         samples = load_samples(dataset, one.view, params, folder, one.name, one.weights)
         return samples, time.perf_counter() - started
 
-    found = dict(as_finished(work, len(backbones), processes))
+    found = dict(as_finished([partial(work, one) for one in backbones], processes))
     return {
         one.name: Explained(
             one.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def worked(
             for subject, wanted in job.wanted.items()
         ]
 
-    return as_finished(work, len(jobs), processes)
+    return as_finished([partial(work, place) for place in range(len(jobs))], processes)
 
 
 def _measured(

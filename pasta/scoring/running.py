@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -60,11 +61,9 @@ def at_work(
 
     pieces = cut(wanted, scoring.split.seeds)
 
-    def work(place: int) -> pd.DataFrame | None:
-        return _run_piece(material, pieces[place - 1], scoring) if place else None
-
-    finished: Any = as_finished(work, len(pieces) + 1, processes)
+    work = [partial(_run_piece, material, piece, scoring) for piece in pieces]
     # place 0 is no work: it is back as soon as the processes are there
+    finished: Any = as_finished([lambda: None, *work], processes)
     frames = dict([next(finished)])
 
     def results(say: Say) -> pd.DataFrame:

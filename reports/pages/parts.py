@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reports.document import Block, Note, Picture
@@ -42,11 +43,12 @@ def missing(tables: Tables | None, what: str, *sections: str) -> Note:
 
 def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """The rows with these values; none if a column is not there."""
+    if any(name not in frame for name in keys):
+        return frame.iloc[:0]
+    rows = np.ones(len(frame), bool)
     for name, value in keys.items():
-        if name not in frame:
-            return frame.iloc[:0]
-        frame = frame[frame[name] == value]
-    return frame
+        rows &= (frame[name] == value).to_numpy(bool)
+    return frame[rows]
 
 
 def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:

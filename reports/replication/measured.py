@@ -59,7 +59,7 @@ def _row(fact: str, value: float, n: int = 0) -> dict[str, object]:
 
 def _sizes(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:
     shown = samples.drop_duplicates("sample_id")
-    rated = shown[shown["sample_id"].isin(votes["sample_id"])]
+    rated = shown[shown["sample_id"].isin(votes["sample_id"].unique().tolist())]
     images = shown.groupby("dataset")["image_id"].nunique()
     given = votes.groupby(["sample_id", "question"]).size()
     work = votes.groupby("annotator_id")["sample_id"].nunique()

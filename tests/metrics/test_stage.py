@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -246,8 +247,8 @@ def test_an_error_in_a_worker_stops_the_others_and_is_raised_here() -> None:
         return place
 
     with pytest.raises(PastaError, match="number one is broken"):
-        list(as_finished(work, 4, processes=2))
-    assert sorted(as_finished(lambda place: place**2, 4, processes=2)) == [
+        list(as_finished([partial(work, place) for place in range(4)], processes=2))
+    assert sorted(as_finished([partial(pow, place, 2) for place in range(4)], processes=2)) == [
         (0, 0),
         (1, 1),
         (2, 4),
@@ -259,7 +260,7 @@ def test_an_error_in_a_worker_stops_the_others_and_is_raised_here() -> None:
 def test_workers_leave_when_their_parent_is_killed() -> None:
     script = (
         "import time; from pasta.workers import as_finished\n"
-        "for _ in as_finished(lambda _: time.sleep(0.05), 4000, 2):\n"
+        "for _ in as_finished([lambda: time.sleep(0.05)] * 4000, 2):\n"
         "    print('going', flush=True)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

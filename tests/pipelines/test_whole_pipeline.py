@@ -193,8 +193,7 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     assert ran == {
         *("votes", "labels", "score", "scorer"),
         *("counts", "agreement", "preference", "correlation", "replication"),
-        *("mixture", "steering", "backbones", "tuning"),
-        *(f"report@{name}" for name in REPORTS),
+        *("applications", "report"),
     }
     overview = _text(project / "reports/overview.pdf")
     assert "Changes since the version before" in overview and "study.votes" in overview

@@ -16,8 +16,10 @@ from pasta import store
 from pasta.errors import PastaError
 from reports import parts
 from reports.facts import facts
-from reports.library import build, names
+from reports.library import build, build_all, names
 from reports.previous import HEADLINES, previous_headlines
+from reports.replication.published import published_tables
+from reports.replication.table import replication_table
 from tests.conftest import ROOT
 
 
@@ -67,6 +69,19 @@ def test_a_report_is_built_from_what_is_there_twice_the_same(root: Path) -> None
     pdf.close()
     assert "ci" in title and "labels.parquet" in title and "0123456789" in title
     assert "abc" in title and "simulated votes" not in title
+
+
+def test_all_reports_at_once_are_those_built_one_by_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pasta.workers.processors", lambda: 2)
+    rows = replication_table(published_tables(), {})
+    store.write_csvs({"replication": rows}, root / "pipelines/data/analysis/replication")
+    built = list(build_all(root, root / "together"))
+    assert sorted(file.stem for file in built) == sorted(names())
+    for file in built:
+        alone = build(file.stem, root, root / f"alone/{file.name}")
+        assert file.read_bytes() == alone.read_bytes(), file.stem
 
 
 def test_every_report_says_what_it_is_about_and_an_unknown_one_is_an_error(root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def simulate(
     ``folders`` are those of the datasets. Every explanation there takes part in standardising the
     properties, planned or not, so that a longer plan does not change the votes of a shorter one.
     """
-    measured = dict(as_finished(lambda place: measure(folders[place]), len(folders), processes))
+    measured = dict(as_finished([partial(measure, folder) for folder in folders], processes))
     properties = pd.concat([measured[place] for place in range(len(folders))], ignore_index=True)
     regions = pd.concat(
         [store.read(folder / "regions.parquet", tables.REGIONS) for folder in folders],
