@@ -4,8 +4,8 @@ With the weights :math:`w` of rows the middle rank of a row, less its mean and a
 :math:`r_n = \sum_m w_m \operatorname{sgn}(x_n - x_m) / 2 W` with :math:`W = \sum w`. A weight is
 how often the row's cluster is drawn, so that the sum of ranks over any fixed set of rows is a
 quadratic form in these counts. Its matrix is the same for all resamples: with the products of
-counts as features, all resamples are one matrix product, however many rows there are. The
-squares need no more than the sizes :math:`s` of ties:
+counts as features, all resamples are one matrix product, however many rows there are. The squares
+need no more than the sizes :math:`s` of ties:
 :math:`\sum w_n r_n^2 = (W^3 - \sum_l s_l^3) / 12 W^2`.
 """
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from pasta.paths import DATA, project_root
@@ -11,7 +13,7 @@ from pasta.workers import as_finished
 from reports.document import Document
 from reports.facts import facts
 from reports.parts import Found
-from reports.typesetting import Facts, typeset
+from reports.typesetting import Content, Facts, compiled_from, drawn, typeset, workplace, write
 
 FOLDER = Path("reports")
 Builder = Callable[[Found], Document]
@@ -24,23 +26,34 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
 
     base = root or project_root()
     file = out or base / FOLDER / f"{name}.pdf"
-    _build(name, Found(base / DATA), _facts(name, base), file)
+    document = REPORTS.entry(name).value(Found(base / DATA))
+    typeset(document, file, _facts(name, base))
     return file
 
 
 def build_all(root: Path | None = None, folder: Path | None = None) -> Iterator[Path]:
-    """Build every report, several at once, and say of each where it is when it is done.
+    """Build every report and say of each where it is when it is done: what :func:`build` makes.
 
-    The tables are read once. Each file is the one that :func:`build` makes.
+    The tables are read once. Copies of this process write the texts and draw the figures, this
+    one typesets: the typesetter has threads, which a copy would wait for in vain.
     """
     import reports.catalog  # noqa: F401
 
-    base = root or project_root()
+    base, order = root or project_root(), list(names())
     found = Found(base / DATA).read()
-    files = [(folder or base / FOLDER) / f"{name}.pdf" for name in names()]
-    work = [_piece(file.stem, found, _facts(file.stem, base), file) for file in files]
-    for place, _ in as_finished(work):
-        yield files[place]
+    about: dict[str, Facts] = {}
+
+    def look_up() -> None:
+        about.update({name: _facts(name, base) for name in order})
+
+    with ExitStack() as stack:
+        places = [stack.enter_context(workplace()) for _ in order]
+        work = [_piece(name, found, place) for name, place in zip(order, places, strict=True)]
+        for number, content in as_finished(work, meanwhile=look_up):
+            name = order[number]
+            file = (folder or base / FOLDER) / f"{name}.pdf"
+            write(compiled_from(content, about[name], places[number]), file)
+            yield file
 
 
 def names() -> dict[str, str]:
@@ -50,12 +63,15 @@ def names() -> dict[str, str]:
     return {entry.key: entry.metadata["about"] for entry in REPORTS.entries()}
 
 
-def _piece(name: str, found: Found, about: Facts, file: Path) -> Callable[[], None]:
-    return lambda: _build(name, found, about, file)
+def _piece(name: str, found: Found, place: Path) -> Callable[[], Content]:
+    def drawn_here() -> Content:
+        gc.disable()  # it would walk through all parts of all figures, again and again
+        try:
+            return drawn(REPORTS.entry(name).value(found), place)
+        finally:
+            gc.enable()
 
-
-def _build(name: str, found: Found, about: Facts, file: Path) -> None:
-    typeset(REPORTS.entry(name).value(found), file, about)
+    return drawn_here
 
 
 def _facts(name: str, base: Path) -> Facts:
