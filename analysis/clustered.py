@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from analysis.equivalence import LEVEL, Contrast
-from analysis.ranks import middle_ranks
 from analysis.resampling import Codes, cluster_codes
 
 Vector = NDArray[np.float64]
@@ -122,7 +121,7 @@ def clustered_correlation(
     if n < 3:
         return row | {"note": "fewer than three pairs"}
     if method == "spearman":
-        a, b = middle_ranks(a), middle_ranks(b)
+        a, b = (np.asarray(pd.Series(values).rank(), np.float64) for values in (a, b))
     spreads = a.std(), b.std()
     if min(spreads) <= 1e-12 * max(1.0, float(np.abs(a).max()), float(np.abs(b).max())):
         return row | {"note": "one of the two does not vary"}

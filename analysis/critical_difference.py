@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from analysis.ranks import middle_ranks
 from analysis.resampling import holm
 
 Flags = NDArray[np.bool_]
@@ -79,7 +78,7 @@ def critical_difference(
         rows = [{"item": item, "n": n, "note": why} for item in scores.columns]
         return pd.DataFrame(rows, columns=columns)
     signed = -whole.to_numpy(np.float64) if higher_is_better else whole.to_numpy(np.float64)
-    ranked = np.apply_along_axis(middle_ranks, 1, signed)
+    ranked = pd.DataFrame(signed).rank(axis=1).to_numpy()
     mean = ranked.mean(axis=0)
     chi_square, p = _friedman(ranked)
     gap = critical_gap(k, n, alpha)

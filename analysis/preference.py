@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from analysis.clustered import clustered_difference, clustered_mean, codes_of
 from analysis.equivalence import contrast_row, one_mean
 from analysis.proportions import wilson_interval
-from analysis.ranks import lowest_ranks
 from analysis.resampling import holm, notes
 from analysis.samples import describe_samples, only, turned
 from analysis.votes import wide_labels
@@ -245,7 +244,7 @@ def _shares_of_places(means: NDArray[np.float64], top: int) -> NDArray[np.float6
     shares = np.zeros(means.shape)
     for row, values in enumerate(means):
         rated = np.flatnonzero(~np.isnan(values))
-        ranks = lowest_ranks(-np.round(values[rated], 9))
+        ranks = pd.Series(np.round(values[rated], 9)).rank(method="min", ascending=False).to_numpy()
         for rank in np.unique(ranks):
             tied = rated[ranks == rank]
             shares[row, tied] = np.clip((top - rank + 1) / len(tied), 0, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtrik, ndtri
 
 
 def wilson_interval(count: float, n: int, level: float = 0.95) -> tuple[float, float]:
@@ -27,11 +27,4 @@ def wilson_interval(count: float, n: int, level: float = 0.95) -> tuple[float, f
 
 def coin_quantile(probability: float, n: int) -> int:
     """The least number of heads in ``n`` throws of a coin that has this probability up to it."""
-    low, high = 0, n
-    while low < high:
-        middle = (low + high) // 2
-        if float(bdtr(middle, n, 0.5)) >= probability:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return math.ceil(float(bdtrik(probability, n, 0.5)) - 1e-9)  # it may be whole but for rounding

@@ -7,7 +7,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, stdtrit
 
-from analysis.ranks import middle_ranks
 from analysis.resampling import Matrix, holm, notes
 
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
@@ -111,7 +110,7 @@ def kendall_w(
     if m < 2 or k < 2:
         remarks.append("fewer than two people" if m < 2 else "fewer than two items")
     else:
-        ranks = np.apply_along_axis(middle_ranks, 1, matrix)
+        ranks = pd.DataFrame(matrix).rank(axis=1).to_numpy()
         w = float(_w(ranks[None])[0])
         row["estimate"] = w
         if np.isnan(w):

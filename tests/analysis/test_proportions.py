@@ -1,4 +1,4 @@
-"""Ranks and binomial intervals are those of scipy.stats, without loading it."""
+"""Binomial intervals are those of scipy.stats, without loading it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.proportions import coin_quantile, wilson_interval
-from analysis.ranks import lowest_ranks, middle_ranks
 from tests.conftest import ROOT
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_ranks_equal_those_of_scipy(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    for values in (rng.integers(0, 6, 40), rng.normal(size=40), rng.normal(size=1), np.zeros(3)):
-        assert (middle_ranks(values) == stats.rankdata(values)).all()
-        assert (lowest_ranks(values) == stats.rankdata(values, "min")).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40, 333])
