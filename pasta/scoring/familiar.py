@@ -62,31 +62,15 @@ def fit_familiar(vectors: Floats, images: Sequence[Any], seed: int = 0) -> Famil
 
 
 def _described(vectors: Floats) -> Familiar:
-    values = vectors.astype(np.float64)
-    mean = values.mean(axis=0)
-    variances, axes = np.linalg.eigh(shrunk_covariance(values - mean))
-    least = max(float(variances.max()), 1e-12) * 1e-9  # of equal vectors, which vary nowhere
-    whitening = axes / np.sqrt(np.maximum(variances, least))
-    return Familiar(mean.astype(np.float32), whitening.astype(np.float32), threshold=np.inf)
+    from sklearn.covariance import LedoitWolf
 
-
-def shrunk_covariance(centred: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The covariance of vectors with mean 0, drawn to a multiple of the unit matrix.
-
-    The share of the latter is the estimated squared error of the covariance over its squared
-    distance to that multiple (Ledoit & Wolf 2004, Lemmas 3.2-3.5).
-    """
-    number, width = centred.shape
-    covariance = centred.T @ centred / number
-    target = np.trace(covariance) / width
-    size = float((covariance**2).sum())
-    apart = size - width * target**2
-    error = float((np.einsum("ij,ij->i", centred, centred) ** 2).mean()) - size
-    share = min(error / number, apart) / apart if apart > 0 else 0.0
-    covariance *= 1 - share
-    covariance.flat[:: width + 1] += share * target
-    result: NDArray[np.float64] = covariance
-    return result
+    model = LedoitWolf().fit(vectors.astype(np.float64))
+    values, axes = np.linalg.eigh(model.covariance_)
+    least = max(float(values.max()), 1e-12) * 1e-9  # of equal vectors, which vary nowhere
+    whitening = axes / np.sqrt(np.maximum(values, least))
+    return Familiar(
+        model.location_.astype(np.float32), whitening.astype(np.float32), threshold=np.inf
+    )
 
 
 def surprisingly_many(strange: int, number: int) -> bool:

@@ -14,12 +14,7 @@ import pytest
 from pasta.embedding.encoders import OpenClip
 from pasta.errors import InputError, PastaError
 from pasta.scoring.base import Fitted
-from pasta.scoring.familiar import (
-    Familiar,
-    fit_familiar,
-    shrunk_covariance,
-    surprisingly_many,
-)
+from pasta.scoring.familiar import Familiar, fit_familiar, surprisingly_many
 from pasta.scoring.folder import CARD, WEIGHTS, load_scorer, technique_means
 from pasta.scoring.score import PastaScore
 from tests.conftest import names
@@ -180,14 +175,3 @@ def test_one_in_a_hundred_is_no_surprise() -> None:
     assert not surprisingly_many(4, 200)
     assert surprisingly_many(1, 1)
     assert surprisingly_many(20, 200)
-
-
-@pytest.mark.parametrize(("number", "width"), [(300, 40), (15, 40), (30, 1)])
-def test_covariances_shrink_as_in_scikit_learn(number: int, width: int) -> None:
-    from sklearn.covariance import LedoitWolf
-
-    random = np.random.default_rng(number)
-    vectors = random.normal(size=(number, width)) @ random.normal(size=(width, width))
-    expected = LedoitWolf().fit(vectors).covariance_
-    found = shrunk_covariance(vectors - vectors.mean(axis=0))
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
