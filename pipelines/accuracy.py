@@ -14,6 +14,9 @@ def main(
     figure: Annotated[Path, typer.Option(help="the SVG file to write")],
 ) -> None:
     """Collect the accuracies of the datasets in FOLDERS."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     from pasta import store
     from pasta.models.report import collect, titles
     from reports.plots.classifiers import accuracy_figure

@@ -19,6 +19,9 @@ def main(
     figure: Annotated[Path, typer.Option(help="one picture, before and after")],
 ) -> None:
     """Ask the public scorer about stored and prepared explanations of images in FOLDERS."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     import torch
 
     from pasta.applications.every import run_applications

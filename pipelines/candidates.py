@@ -13,6 +13,9 @@ def main(
     out: Annotated[Path, typer.Option(help="folder for the maps")],
 ) -> None:
     """Explain images in FOLDERS that nobody has rated under every setting."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     import torch
 
     from pasta.applications.prepared.candidates import amount, prepare_candidates

@@ -14,6 +14,9 @@ def main(
     images: Annotated[int, typer.Option(min=1, help="images of each dataset")] = 2,
 ) -> None:
     """Draw one picture per black box, methods beside each other, and one of concept models."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     from pasta.datasets.stored import open_dataset
     from pasta.explanations.gallery import BLACK_BOXES, concept_picture, saliency_picture, save
     from pasta.explanations.stored import StoredExplanations

@@ -13,6 +13,9 @@ def main(
     out: Annotated[Path, typer.Option(help="folder for probabilities and vectors")],
 ) -> None:
     """Ask about thousands of masks of images in FOLDERS that nobody has rated."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     import torch
 
     from pasta.applications.prepared.heard import prepare_masks

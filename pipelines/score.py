@@ -16,6 +16,9 @@ def main(
     figure: Annotated[Path, typer.Option(help="the SVG file to write")],
 ) -> None:
     """Train and test scorers on the rated explanations in FOLDERS."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     import pandas as pd
 
     from pasta import store, tables

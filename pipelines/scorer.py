@@ -47,6 +47,9 @@ def main(
 def _train(
     folders: list[Path], inputs: list[Path], results: Path, params: Params, out: Path
 ) -> None:
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     from pasta import store, tables
     from pasta.scoring.material import collect
     from pasta.scoring.public import make_public

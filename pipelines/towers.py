@@ -13,17 +13,22 @@ def main(
     out: Annotated[Path, typer.Option(help="folder for the maps")],
 ) -> None:
     """Explain images in FOLDERS that nobody has rated on every tower."""
+    from pasta.quick_start import import_torchvision
+
+    import_torchvision()
     import torch
 
     from pasta.applications.prepared.towers import prepare_towers
     from pasta.params import load_params
     from pasta.paths import project_root
-    from pasta.progress import lines
+    from pasta.progress import bar
 
     params = load_params()
     torch.set_num_threads(params.applications.backbones.distillation.threads)
-    with lines("towers of growing size") as say:
-        prepare_towers(folders, params, project_root(), out, say)
+    with bar("towers of growing size", len(params.applications.backbones.towers), "towers") as line:
+        prepare_towers(
+            folders, params, project_root(), out, lambda words: line.advance(words=words)
+        )
 
 
 if __name__ == "__main__":

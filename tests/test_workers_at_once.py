@@ -61,7 +61,8 @@ def test_workers_leave_when_their_parent_is_killed() -> None:
     script = (
         "import time; from pasta import workers\n"
         "workers.processors = lambda: 2\n"
-        "workers.at_once([lambda: time.sleep(60)] * 2, lambda: print('going', flush=True))\n"
+        "go = lambda: print('going', flush=True)\n"
+        "workers.at_once([lambda: time.sleep(60)] * 2, meanwhile=go)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

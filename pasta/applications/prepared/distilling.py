@@ -10,7 +10,7 @@ what a much larger data set would teach a larger tower is not in them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,6 @@ from pasta.models.resnet import ScaledResNet
 from pasta.params import Params
 from pasta.params.applications import DistillationParams, TowerParams
 from pasta.seeds import entropy
-
-Say = Callable[[str, int, int], None]  # a few words, done, of how many
 
 
 class SlimTower(nn.Module):
@@ -96,36 +94,21 @@ class Lesson:
         return len(self.rows)
 
 
-def open_towers(
-    towers: Sequence[TowerParams],
+def open_tower(
+    tower: TowerParams,
     parts: Sequence[TrainingData],
     params: Params,
     settings: DistillationParams,
     root: Path,
-    say: Say,
-) -> Iterator[tuple[TowerParams, ClipEncoder]]:
-    """One encoder for each tower, one at a time because large ones fill the memory.
-
-    What is to be distilled has one teacher and the same lessons.
-    """
-    for tower in towers:
-        _require_sense(tower)
-    teacher: ClipEncoder | None = None
-    lessons: list[Lesson] = []
-    for tower in towers:
-        if tower.width is None:
-            yield tower, _opened(tower, root)
-            continue
-        if teacher is None:
-            teacher = load_clip(params.clip, root)
-            lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
-        student = new_student(teacher, tower.width, tower.name, params.seed)
-
-        def tell(words: str, done: int, total: int, name: str = tower.name) -> None:
-            say(f"{name}: {words}", done, total)
-
-        distil(student, lessons, settings, params.seed, tell)
-        yield tower, student
+) -> ClipEncoder:
+    """The encoder of a tower: opened, or distilled here from lessons that are alike for all."""
+    if tower.width is None:
+        return _opened(tower, root)
+    teacher = load_clip(params.clip, root)
+    lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
+    student = new_student(teacher, tower.width, tower.name, params.seed)
+    distil(student, lessons, settings, params.seed)
+    return student
 
 
 def new_student(teacher: ClipEncoder, width: int, name: str, seed: int) -> ClipEncoder:
@@ -159,7 +142,6 @@ def distil(
     lessons: Sequence[Lesson],
     settings: DistillationParams,
     seed: int,
-    say: Say,
 ) -> list[float]:
     """Train the student's image tower in place; returns the mean loss of each epoch.
 
@@ -187,7 +169,6 @@ def distil(
             schedule.step()
         visual.eval()
         losses.append(sum(own) / len(own))
-        say(f"{student.size} px, loss {losses[-1]:.3f}", epoch + 1, settings.epochs)
     student.size = full
     visual.requires_grad_(False)
     return losses
@@ -235,7 +216,8 @@ def _opened(tower: TowerParams, root: Path) -> ClipEncoder:
     return ClipEncoder(model, tokenizer, tower.name)
 
 
-def _require_sense(tower: TowerParams) -> None:
+def require_sense(tower: TowerParams) -> None:
+    """Raise unless a tower is either to be distilled or to be opened."""
     named = (tower.architecture is not None, tower.weights is not None)
     if named not in ((False, False), (True, True)) or all(named) == (tower.width is not None):
         raise PastaError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +23,14 @@ from pasta.errors import PastaError
 from pasta.params import Params
 from pasta.params.applications import BackbonesParams, TowerParams
 from pasta.registry import did_you_mean
+from pasta.workers import as_finished
 
 if TYPE_CHECKING:
     from pasta.applications.prepared.distilling import TowerClassifier
     from pasta.models.clip.encoder import ClipEncoder
     from pasta.models.data import TrainingData
 
-Say = Callable[[str, int, int], None]
+Tell = Callable[[str], None]  # the name of a tower that is done
 STAGE, KEYS = "towers", "applications.backbones.images"
 FAMILIES = ("activation", "perturbation")
 _LOOKED_AT = 200  # test images of a dataset, at most, for the accuracy of a tower
@@ -52,32 +54,65 @@ class Explained:
 
 
 def prepare_towers(
-    folders: Sequence[Path], params: Params, root: Path, out: Path, say: Say
+    folders: Sequence[Path], params: Params, root: Path, out: Path, tell: Tell
 ) -> None:
     """Explain fresh images on every tower by every method, and store the maps.
 
-    Of ``folders`` those are used that ``applications.backbones.datasets`` names; ``root`` is where
-    the clip stage's encoder is.
+    Small towers are distilled in processes of their own, as many at once as there are cores; large
+    ones that are only opened come one after the other, with all memory and cores for each. Of
+    ``folders`` those are used that ``applications.backbones.datasets`` names; ``root`` is where the
+    clip stage's encoder is.
     """
-    from pasta.applications.prepared.distilling import open_towers
+    from pasta.applications.prepared.distilling import require_sense
     from pasta.models.data import TrainingData
 
     own = params.applications.backbones
+    for tower in own.towers:
+        require_sense(tower)
     families = {name: family(name) for name in own.methods}
     fresh = [fresh_images(folder, params, own.images, KEYS) for folder in chosen(folders, own)]
     parts = [TrainingData(one.dataset, params.seed, params, root) for one in fresh]
-    rows, about, maps = list[pd.DataFrame](), list[dict[str, Any]](), list[NDArray[Any]]()
-    for tower, encoder in open_towers(own.towers, parts, params, own.distillation, root, say):
-        for one in fresh:
-            found, shown = _explained(one, tower, encoder, families, params)
-            rows.append(found)
-            maps.append(shown)
-        about.append(_note(fresh, parts, tower, encoder, params))
+    towers = own.towers[::-1]  # the largest takes longest and begins first
+    work = [partial(_one_tower, tower, fresh, parts, families, params, root) for tower in towers]
+    small = all(tower.width is not None for tower in towers)
+    finished = dict[str, _Tower]()
+    for place, one in as_finished(work, processes=None if small else 1):
+        finished[towers[place].name] = one
+        tell(towers[place].name)
+    found = [finished[tower.name] for tower in own.towers]
     card = {
-        "rows": pd.concat(rows, ignore_index=True)[list(MAP_COLUMNS)].to_dict("records"),
-        "towers": [{key: _plain(value) for key, value in one.items()} for one in about],
+        "rows": pd.concat([one.rows for one in found])[list(MAP_COLUMNS)].to_dict("records"),
+        "towers": [{key: _plain(value) for key, value in one.about.items()} for one in found],
     }
-    saving.save(out, card, {"maps": np.concatenate(maps).astype(np.float16)})
+    saving.save(out, card, {"maps": np.concatenate([one.maps for one in found])})
+
+
+@dataclass(frozen=True)
+class _Tower:
+    rows: pd.DataFrame
+    maps: NDArray[np.float16]
+    about: dict[str, Any]
+
+
+def _one_tower(
+    tower: TowerParams,
+    fresh: Sequence[Fresh],
+    parts: Sequence[TrainingData],
+    families: dict[str, str],
+    params: Params,
+    root: Path,
+) -> _Tower:
+    """Open or distil one tower, and explain with it."""
+    from pasta.applications.prepared.distilling import open_tower
+
+    settings = params.applications.backbones.distillation
+    encoder = open_tower(tower, parts, params, settings, root)
+    found = [_explained(one, tower, encoder, families, params) for one in fresh]
+    return _Tower(
+        pd.concat([rows for rows, _ in found]),
+        np.concatenate([maps for _, maps in found]).astype(np.float16),
+        _note(fresh, parts, tower, encoder, params),
+    )
 
 
 def load_towers(folder: Path) -> Explained:
