@@ -9,6 +9,8 @@ from pasta.errors import PastaError
 
 DATA = Path("pipelines/data")
 FIGURES = Path("reports/figures")
+HEADLINES = Path("reports/headlines.json")
+LOCK = Path("dvc.lock")
 TIMINGS = DATA / "timings"
 PROFILES = Path("pipelines/profiles")
 PARAMS = Path("params.yaml")

@@ -39,7 +39,7 @@ def _leave(code: int) -> None:
 
 
 def _timed(stage: Callable[..., Any], started: float) -> Callable[..., Any]:
-    """Note how long a stage took and how much memory it needed, for the table after a run."""
+    """Note how long a stage took and how large its largest process was, for the final table."""
 
     @functools.wraps(stage)
     def measured(*arguments: Any, **options: Any) -> None:
@@ -47,7 +47,8 @@ def _timed(stage: Callable[..., Any], started: float) -> Callable[..., Any]:
 
         stage(*arguments, **options)
         name = os.environ.get("DVC_STAGE", Path(sys.argv[0]).stem)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        everybody = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        peak = max(resource.getrusage(who).ru_maxrss for who in everybody)
         note = {
             "stage": name,
             "seconds": round(time.perf_counter() - started, 2),

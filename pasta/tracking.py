@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pasta import store
 from pasta.errors import PastaError
-from pasta.paths import FIGURES, project_root
+from pasta.paths import FIGURES, HEADLINES, LOCK, project_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,7 +206,7 @@ def file_md5(path: Path) -> str:
 
 def locked_md5s(root: Path) -> dict[str, str]:
     """The md5 of every output in ``dvc.lock``, by its path."""
-    lock = root / "dvc.lock"
+    lock = root / LOCK
     return _md5s_in(lock.read_text()) if lock.exists() else {}
 
 
@@ -222,6 +222,7 @@ def _md5s_in(lock: str) -> dict[str, str]:
 def _mlflow() -> Any:
     # Telemetry would look for the network; it must be off before the import.
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
     import mlflow
 
@@ -251,10 +252,10 @@ def _provenance(stage: str) -> dict[str, str]:
 def git_state(root: Path) -> tuple[str | None, bool | None]:
     """The commit, and whether tracked files differ from it; None where there is no git.
 
-    What a run itself writes (the lock and the figures) does not count: it changes while stages
-    run, whatever the code is.
+    What a run itself writes (the lock, the figures, the headline numbers) does not count: it
+    changes while stages run, whatever the code is.
     """
-    own = [f":!{path}" for path in ("dvc.lock", FIGURES.as_posix())]
+    own = [f":!{path.as_posix()}" for path in (LOCK, FIGURES, HEADLINES)]
     changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *own)
     return _git(root, "rev-parse", "HEAD"), None if changes is None else bool(changes)
 

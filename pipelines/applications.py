@@ -26,11 +26,10 @@ def main(
 
     from pasta.applications.every import run_applications
     from pasta.params import load_params
-    from pasta.paths import processors
-    from pasta.tracking import prepare
+    from pasta.tracking import require_tracking
 
-    connecting = prepare("applications")
-    torch.set_num_threads(processors())
+    require_tracking()  # before any work
+    torch.set_num_threads(1)  # with more, this process could not be copied
     run_applications(
         folders,
         load_params(),
@@ -41,7 +40,6 @@ def main(
         memory=memory,
         out=out,
         figure=figure,
-        connecting=connecting,
     )
 
 

@@ -1,4 +1,4 @@
-"""DVC stage `embed`: the vectors of one dataset's explanations, in every way a study needs."""
+"""DVC stage `embed`: the vectors of all explanations, in every way a study needs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import typer
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="the dataset's folder, with its explanations")],
+    folders: Annotated[
+        list[Path], typer.Argument(help="the datasets' folders, with their explanations")
+    ],
 ) -> None:
-    """Embed the explanations of the dataset in FOLDER; only what is new is encoded."""
+    """Embed the explanations of the datasets in FOLDERS; only what is new is encoded."""
     from pasta.quick_start import import_torchvision
 
     import_torchvision()
@@ -23,8 +25,8 @@ def main(
 
     params = load_params()
     variants = embeddings(params.embedding, params.scoring)
-    with lines(f"embeddings of {folder.name}") as say:
-        embed_variants(folder, variants, project_root(), say, processors())
+    with lines("embeddings") as say:
+        embed_variants(folders, variants, project_root(), say, processors())
 
 
 if __name__ == "__main__":

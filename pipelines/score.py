@@ -1,11 +1,19 @@
-"""DVC stage `score`: the papers' studies of the score, every setup with every seed."""
+"""DVC stage `score`: the papers' studies of the score, and the scorer that anybody can call."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.params import Params
+    from pasta.scoring.public import Public
+    from pasta.scoring.studies import Setup
 
 
 def main(
@@ -14,24 +22,28 @@ def main(
     votes: Annotated[Path, typer.Option(help="the votes table")],
     out: Annotated[Path, typer.Option(help="folder for the results")],
     figure: Annotated[Path, typer.Option(help="the SVG file to write")],
+    scorer: Annotated[Path, typer.Option(help="folder of the public scorer")],
 ) -> None:
-    """Train and test scorers on the rated explanations in FOLDERS."""
+    """Train and test scorers on the rated explanations in FOLDERS, and train the public one."""
     from pasta.quick_start import import_torchvision
 
     import_torchvision()
     import pandas as pd
+    import torch
 
     from pasta import store, tables
     from pasta.params import load_params
     from pasta.paths import processors, project_root
     from pasta.progress import bar
     from pasta.scoring.material import collect
-    from pasta.scoring.reporting import headline, main_titles, people, summary, track
-    from pasta.scoring.running import at_work, compare
+    from pasta.scoring.public import train_public
+    from pasta.scoring.reporting import people, track
+    from pasta.scoring.running import at_work
     from pasta.scoring.studies import setups
     from pasta.tracking import locked_md5s, prepare, require_tracking
 
     require_tracking()
+    torch.set_num_threads(1)  # with more, this process could not be copied
     params = load_params()
     material = collect(folders, store.read(labels, tables.LABELS))
     wanted = setups(params.embedding, params.scoring)
@@ -40,27 +52,68 @@ def main(
         bar("studies of the score", len(wanted), "setups") as line,
     ):
         connecting = prepare("scorers")  # a thread: only now, beside processes that are there
-        from reports.plots.score import score_figure
-        from reports.plots.style import style
-
-        locked_md5s(project_root())  # takes a second, and is remembered
+        public = train_public(material, params)
+        locked_md5s(project_root())  # takes a while, and is remembered
         rated = store.read(votes, tables.VOTES)
         others = people(rated)
         results = found(lambda words: line.advance(words=words))
     results = pd.concat([results, others], ignore_index=True)
+    note = "Votes are simulated." if rated["simulated"].any() else ""
+    reached = _write(results, wanted, params, out, figure, note)
+    connecting.join()
+    track(wanted, results, [labels, votes], out)
+    inputs = [labels, *(folder / "explanations.parquet" for folder in folders)]
+    _publish(public, params, inputs, reached[params.scoring.public.scorer], scorer)
+
+
+def _write(
+    results: pd.DataFrame,
+    wanted: Sequence[Setup],
+    params: Params,
+    out: Path,
+    figure: Path,
+    note: str,
+) -> dict[str, Any]:
+    """Write tables and the figure; returns what each scorer has reached."""
+    from pasta import store, tables
+    from pasta.scoring.reporting import headline, main_titles, summary
+    from pasta.scoring.running import compare
+    from reports.plots.score import score_figure
+    from reports.plots.style import style
+
     store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
     summarised = summary(results)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
     differences = compare(results, "ordinal", rivals)
     differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
-    store.write_json(headline(summarised), out / "score.json")
-    note = "Votes are simulated." if rated["simulated"].any() else ""
+    reached = headline(summarised)
+    store.write_json(reached, out / "score.json")
     drawn = score_figure(summarised[summarised["study"] == "main"], main_titles(wanted), note)
     with store.atomic(figure) as temporary, style():
         drawn.savefig(temporary, format="svg", metadata={"Date": None})
-    connecting.join()
-    track(wanted, results, [labels, votes], out)
+    return reached
+
+
+def _publish(
+    public: Public, params: Params, inputs: Sequence[Path], reached: Any, scorer: Path
+) -> None:
+    """Keep the public scorer, and register it."""
+    from pasta.scoring.public import save_public
+    from pasta.scoring.serving import log_served
+    from pasta.tracking import file_md5, tracked_run
+
+    md5s = {str(file): file_md5(file) for file in inputs}
+    save_public(public, params, md5s, reached, scorer)
+    with tracked_run(
+        "scorers",
+        "score",
+        "public",
+        inputs=inputs,
+        params=params.scoring.public.model_dump(),
+        record=scorer.with_name("scorer.run.json"),
+    ):
+        log_served(scorer)
 
 
 if __name__ == "__main__":

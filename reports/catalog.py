@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pasta import store
 from pasta.params import load_params
 from pasta.paths import FIGURES, PARAMS, project_root
 from reports.document import Document
 from reports.library import REPORTS
-from reports.parts import ANALYSIS, APPLICATIONS, USES, Found
+from reports.parts import ANALYSES, ANALYSIS, APPLICATIONS, USES, Found
 from reports.previous import previous_headlines
 
 DATASETS = ("catsdogscars", "pascalpart", "monumai", "coco")
@@ -123,12 +122,11 @@ def applications(found: Found) -> Document:
 @REPORTS.register(
     "replication",
     about="every number the papers print, beside ours",
-    data=(*VOTES, f"{ANALYSIS}/replication"),
+    data=(*VOTES, *(f"{ANALYSIS}/{name}" for name in ANALYSES), "score"),
     runs=("analysis/*.run.json", "score/main.run.json"),
 )
 def replication(found: Found) -> Document:
     """Printed and measured."""
     from reports.pages.replication import replication_document
 
-    rows = store.read_csvs(found.data / ANALYSIS / "replication")["replication"]
-    return replication_document(rows, simulated=found.simulated)
+    return replication_document(found.replication, simulated=found.simulated)

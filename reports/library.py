@@ -31,7 +31,7 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     return file
 
 
-def build_all(root: Path | None = None, folder: Path | None = None) -> Iterator[Path]:
+def build_all(found: Found, folder: Path) -> Iterator[Path]:
     """Build every report and say of each where it is when it is done: what :func:`build` makes.
 
     The tables are read once. Copies of this process write the texts and draw the figures, this
@@ -39,8 +39,8 @@ def build_all(root: Path | None = None, folder: Path | None = None) -> Iterator[
     """
     import reports.catalog  # noqa: F401
 
-    base, order = root or project_root(), list(names())
-    found = Found(base / DATA).read()
+    base, order = project_root(found.data), list(names())
+    found.read()
     about: dict[str, Facts] = {}
 
     def look_up() -> None:
@@ -51,7 +51,7 @@ def build_all(root: Path | None = None, folder: Path | None = None) -> Iterator[
         work = [_piece(name, found, place) for name, place in zip(order, places, strict=True)]
         for number, content in as_finished(work, meanwhile=look_up):
             name = order[number]
-            file = (folder or base / FOLDER) / f"{name}.pdf"
+            file = folder / f"{name}.pdf"
             write(compiled_from(content, about[name], places[number]), file)
             yield file
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pasta import store
 from reports.replication.published import published_tables
+from reports.replication.table import replication_table
 
 ANALYSES = ("dataset", "agreement", "preference", "correlation")
 Tables = dict[str, pd.DataFrame]
@@ -40,13 +41,18 @@ class Found:
         return published_tables()
 
     @cached_property
+    def replication(self) -> pd.DataFrame:
+        """Every number that the papers print, beside ours."""
+        return replication_table(self.published, ours(self.parts, self.applications))
+
+    @cached_property
     def simulated(self) -> bool:
         """Whether there is a simulated vote among all."""
         return any_simulated(self.data)
 
     def read(self) -> Found:
         """Read everything now, before copies of this process are made."""
-        _ = self.parts, self.applications, self.published, self.simulated
+        _ = self.parts, self.applications, self.replication, self.simulated
         return self
 
 
@@ -62,9 +68,11 @@ def applications_parts(data: Path) -> dict[str, Tables]:
     return {name: store.read_csvs(folder) for name, folder in found.items() if folder.is_dir()}
 
 
-def ours(data: Path) -> Tables:
-    """The tables that stand beside the papers' numbers, by the names the replication uses."""
-    there = parts(data)
+def ours(there: dict[str, Tables], applications: dict[str, Tables]) -> Tables:
+    """The tables that stand beside the papers' numbers, by the names the replication uses.
+
+    They are among those of :func:`parts` and :func:`applications_parts`.
+    """
     names = {
         "correlations": ("correlation", "correlations"),
         "values": ("correlation", "values"),
@@ -78,7 +86,7 @@ def ours(data: Path) -> Tables:
         for name, (part, table) in names.items()
         if table in there.get(part, {})
     }
-    tried = applications_parts(data).get("tuning", {}).get("candidates")
+    tried = applications.get("tuning", {}).get("candidates")
     return found if tried is None else found | {"kernel_width": kernel_widths(tried)}
 
 

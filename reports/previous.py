@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from pasta.paths import HEADLINES
 from pasta.tracking import committed
-
-HEADLINES = Path("reports/headlines.json")
 
 
 def previous_headlines(

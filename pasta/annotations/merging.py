@@ -1,4 +1,4 @@
-"""The votes and labels stages: merged annotations, stored for all that follows, in numbers."""
+"""The votes stage: merged annotations, stored for all that follows, in numbers."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""All applications one after the other, each with its tables, pictures and MLflow run."""
+"""All applications, each with its tables, pictures and MLflow run."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
 import pandas as pd
 
@@ -20,11 +20,29 @@ from pasta.applications.tuning import Tuned, run_tuning
 from pasta.applications.tuning_tracking import log_candidate, log_tuned
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.params import Params
+from pasta.params.applications import ApplicationsParams
 from pasta.progress import bar
 from pasta.scoring.score import PastaScore
 from pasta.tracking import tracked_run
+from pasta.workers import as_finished
 
-NAMES = ("stored", "steering", "backbones", "tuning")
+
+@dataclass(frozen=True)
+class Given:
+    """What the applications have in common."""
+
+    folders: Sequence[Path]
+    params: Params
+    score: PastaScore
+    datasets: Mapping[str, StoredDataset]
+    judges: Judges
+    prepared: Path
+    out: Path
+
+    @property
+    def settings(self) -> ApplicationsParams:
+        """Of all applications."""
+        return self.params.applications
 
 
 def run_applications(
@@ -38,85 +56,102 @@ def run_applications(
     memory: Path,
     out: Path,
     figure: Path,
-    connecting: Thread,
 ) -> None:
-    """Write ``out/NAME`` for each of NAMES, and one picture of the best change to ``figure``.
+    """Write a folder in ``out`` for each, and one picture of the best change to ``figure``.
 
-    ``connecting`` opens the way to MLflow meanwhile.
+    Tuning is tracked while it runs, by this process; the others run beside it in copies of it.
     """
-    settings = params.applications
-    score = PastaScore.load(settings.question, scorer)
+    question = params.applications.question
     datasets = {folder.name: open_dataset(folder) for folder in folders}
-    judges = judges_of(planted, settings.question, datasets)
-    with bar("applications", len(NAMES), "applications") as line:
-        measured = everywhere(folders, tables.METRIC_VALUES)
-        found = run_stored(folders, labels, params, settings, scorer, planted, measured)
-        _keep(out / "stored", found, folders, stored=found)
-        line.advance(words="mixture of methods")
-        steered = run_steering(datasets, params, settings, score, prepared / "masks", judges)
-        drawn = _keep(out / "steering", steered.tables, folders, steering=steered)
-        if readme_picture(figure, steered) is None:  # nobody gains: show the images all the same
-            shutil.copy(drawn["steering-0"], figure)
-        line.advance(words="steering")
-        towers = run_backbones(datasets, params, settings, score, prepared / "towers", judges)
-        _keep(out / "backbones", _tables_of(towers), folders, backbones=towers)
-        line.advance(words="backbone size")
-        connecting.join()
-        studies = _tune(datasets, params, score, prepared / "candidates", memory, judges, out)
-        _keep(out / "tuning", _joined(studies), folders, tuning=studies)
-        line.advance(words="tuning")
+    judges = judges_of(planted, question, datasets)
+    score = PastaScore.load(question, scorer)
+    given = Given(folders, params, score, datasets, judges, prepared, out)
+    work = {
+        "mixture of methods": lambda: _mix(given, labels, scorer, planted),
+        "steering": lambda: _steer(given, figure),
+        "backbone size": lambda: _compare_towers(given),
+    }
+    with bar("applications", len(work) + 1, "applications") as line:
+
+        def meanwhile() -> None:
+            _tune(given, memory)
+            line.advance(words="tuning")
+
+        for place, _ in as_finished(list(work.values()), meanwhile=meanwhile):
+            line.advance(words=list(work)[place])
     _track(params, labels, out)
 
 
+def _mix(given: Given, labels: Path, scorer: Path, planted: Path) -> None:
+    measured = everywhere(given.folders, tables.METRIC_VALUES)
+    found = run_stored(
+        given.folders, labels, given.params, given.settings, scorer, planted, measured
+    )
+    _keep(given, "stored", found, stored=found)
+
+
+def _steer(given: Given, figure: Path) -> None:
+    place = given.prepared / "masks"
+    found = run_steering(
+        given.datasets, given.params, given.settings, given.score, place, given.judges
+    )
+    drawn = _keep(given, "steering", found.tables, steering=found)
+    if readme_picture(figure, found) is None:  # nobody gains: show the images all the same
+        shutil.copy(drawn["steering-0"], figure)
+
+
+def _compare_towers(given: Given) -> None:
+    place = given.prepared / "towers"
+    found = run_backbones(
+        given.datasets, given.params, given.settings, given.score, place, given.judges
+    )
+    own = {name: getattr(found, name) for name in ("scores", "towers", "summary", "trends")}
+    _keep(given, "backbones", own, backbones=found)
+
+
+def _tune(given: Given, memory: Path) -> None:
+    """Each candidate is a nested run."""
+    record = given.out / "tuning.run.json"
+    with tracked_run("applications", "tuning", "tuning", record=record) as run:
+        studies = run_tuning(
+            given.datasets,
+            given.params,
+            given.settings,
+            given.score,
+            given.prepared / "candidates",
+            memory,
+            given.judges,
+            log_candidate,
+        )
+        for study in studies:
+            log_tuned(run, study)
+    own = {
+        name: pd.concat([getattr(study, name) for study in studies], ignore_index=True)
+        for name in ("candidates", "verdict", "images")
+    }
+    _keep(given, "tuning", own, tuning=studies)
+
+
 def _keep(
-    out: Path,
+    given: Given,
+    name: str,
     found: dict[str, pd.DataFrame],
-    folders: Sequence[Path],
     *,
     stored: dict[str, pd.DataFrame] | None = None,
     steering: Steered | None = None,
     backbones: Backbones | None = None,
     tuning: Sequence[Tuned] = (),
 ) -> dict[str, Path]:
+    out = given.out / name
     store.write_csvs(found, out)
     return applications_pictures(
         out / "pictures",
-        folders,
+        given.folders,
         stored=stored,
         steering=steering,
         backbones=backbones,
         tuning=tuning,
     )
-
-
-def _tables_of(found: Backbones) -> dict[str, pd.DataFrame]:
-    return {name: getattr(found, name) for name in ("scores", "towers", "summary", "trends")}
-
-
-def _joined(studies: Sequence[Tuned]) -> dict[str, pd.DataFrame]:
-    return {
-        name: pd.concat([getattr(study, name) for study in studies], ignore_index=True)
-        for name in ("candidates", "verdict", "images")
-    }
-
-
-def _tune(
-    datasets: Mapping[str, StoredDataset],
-    params: Params,
-    score: PastaScore,
-    prepared: Path,
-    memory: Path,
-    judges: Judges,
-    out: Path,
-) -> list[Tuned]:
-    """Tuning is tracked while it runs: each candidate is a nested run."""
-    with tracked_run("applications", "tuning", "tuning", record=out / "tuning.run.json") as run:
-        studies = run_tuning(
-            datasets, params, params.applications, score, prepared, memory, judges, log_candidate
-        )
-        for study in studies:
-            log_tuned(run, study)
-    return studies
 
 
 def _track(params: Params, labels: Path, out: Path) -> None:

@@ -6,21 +6,38 @@ from pathlib import Path
 
 
 def outcome() -> None:
-    """Print the stages with their seconds and memory, the reports, and what was found."""
+    """Print the stages with their seconds and memory, the reports, and what was found.
+
+    Memory is that of the largest process of a stage.
+    """
     from pasta import store
     from pasta.commands.show import console, print_table
     from pasta.paths import DATA, FIGURES, TIMINGS, project_root
 
     root = project_root()
-    notes = [store.read_json(file) for file in sorted((root / TIMINGS).glob("*.json"))]
+    found = [store.read_json(file) for file in (root / TIMINGS).glob("*.json")]
+    by_stage = {note["stage"]: note for note in found}
+    notes = [by_stage[name] for name in stage_names(root) if name in by_stage]
     rows = [(n["stage"], f"{n['seconds']:.1f}", f"{n['peak_mebibytes']:,}") for n in notes]
-    total = f"{sum(note['seconds'] for note in notes):.1f} s in all"
+    total = f"{sum(note['seconds'] for note in notes):.1f} s in all, without DVC's own time"
     columns = ("stage", "seconds", "MiB")
     print_table("Stages, as last run", columns, rows, numbers=columns[1:], caption=total)
     for file in sorted((root / FIGURES.parent).glob("*.pdf")):
         console().print(f"[green]made[/] {file.relative_to(root)}")
     if (root / DATA / "analysis").is_dir():
         _say_findings(root / DATA)
+
+
+def stage_names(root: Path) -> list[str]:
+    """The stages of the pipeline as it is now; a stage for each dataset has one name for each."""
+    from ruamel.yaml import YAML
+
+    stages = YAML(typ="safe").load((root / "dvc.yaml").read_text())["stages"]
+    return [
+        f"{name}@{item}" if item else name
+        for name, stage in stages.items()
+        for item in stage.get("foreach", [""])
+    ]
 
 
 def _say_findings(data: Path) -> None:

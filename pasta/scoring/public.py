@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,24 @@ from pasta.scoring.splits import split
 from pasta.tables import QUESTIONS
 
 
-def make_public(
-    material: Material, params: Params, training: Mapping[str, str], metrics: Any, out: Path
-) -> Fitted:
-    """Train the public scorer and leave it in a folder.
+@dataclass(frozen=True)
+class Public:
+    """A trained scorer, and what it was trained on."""
+
+    fitted: Fitted
+    rated: Rated
+    samples: pd.DataFrame  # those that were rated
+    encoder: Mapping[str, Any]
+
+
+def train_public(material: Material, params: Params) -> Public:
+    """Train the public scorer.
 
     It learns from a share of the images and of the techniques; all other images with other
     techniques say how far it errs on what is new. The products are small: one thread is quicker.
     """
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, "blas"):
-        return _make(material, params, training, metrics, out)
-
-
-def _make(
-    material: Material, params: Params, training: Mapping[str, str], metrics: Any, out: Path
-) -> Fitted:
     public = params.scoring.public
     rated, rows = material.rated(params.embedding)
     encoder = load_embeddings(material.folders[0], params.embedding).encoder
@@ -51,21 +53,29 @@ def _make(
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)
     train, other = [rated.at(parts.train)], [rated.at(calibration)]
-    (fitted,) = fit_all(public.scorer, train, other, settings, [params.seed])
+    with threadpool_limits(1, "blas"):
+        (fitted,) = fit_all(public.scorer, train, other, settings, [params.seed])
+    return Public(fitted, rated, samples, encoder)
+
+
+def save_public(
+    public: Public, params: Params, training: Mapping[str, str], metrics: Any, out: Path
+) -> None:
+    """Leave a scorer in a folder, with the md5s of its ``training`` data and what it achieves."""
+    vectors = public.rated.features[:, : public.encoder["width"]]
     save_scorer(
         out,
-        public.scorer,
-        fitted,
+        params.scoring.public.scorer,
+        public.fitted,
         questions=QUESTIONS,
-        encoder=encoder,
+        encoder=public.encoder,
         preprocessing=params.embedding,
         with_labels=True,
         training=training,
         metrics=metrics,
-        techniques=_means(fitted, rated, samples),
-        familiar=_familiar(rated.features[:, : encoder["width"]], samples),
+        techniques=_means(public.fitted, public.rated, public.samples),
+        familiar=_familiar(vectors, public.samples),
     )
-    return fitted
 
 
 def _means(fitted: Fitted, rated: Rated, samples: pd.DataFrame) -> dict[str, dict[str, float]]:

@@ -123,7 +123,7 @@ def test_held_out_images_are_those_the_public_scorer_is_not_trained_on(
     monkeypatch.setattr(public, "fit_all", stop)
     material = collect([project.folder], store.read(project.labels, tables.LABELS))
     with pytest.raises(InterruptedError):
-        public.make_public(material, project.params, {}, {}, project.scorer)
+        public.train_public(material, project.params)
     rated, rows = material.rated(project.params.embedding)
     image = material.samples["image"].to_numpy()[rows]
     trained = {

@@ -14,12 +14,11 @@ import pytest
 from analysis.suites.agreement import agreement_tables
 from pasta import store
 from pasta.errors import PastaError
+from pasta.paths import HEADLINES
 from reports import parts
 from reports.facts import facts
 from reports.library import build, build_all, names
-from reports.previous import HEADLINES, previous_headlines
-from reports.replication.published import published_tables
-from reports.replication.table import replication_table
+from reports.previous import previous_headlines
 from tests.conftest import ROOT
 
 
@@ -75,9 +74,7 @@ def test_all_reports_at_once_are_those_built_one_by_one(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pasta.workers.processors", lambda: 2)
-    rows = replication_table(published_tables(), {})
-    store.write_csvs({"replication": rows}, root / "pipelines/data/analysis/replication")
-    built = list(build_all(root, root / "together"))
+    built = list(build_all(parts.Found(root / "pipelines/data"), root / "together"))
     assert sorted(file.stem for file in built) == sorted(names())
     for file in built:
         alone = build(file.stem, root, root / f"alone/{file.name}")
@@ -118,7 +115,7 @@ def test_the_version_before_is_the_last_one_with_other_numbers(root: Path) -> No
 def test_analyses_that_have_not_run_are_left_out(root: Path) -> None:
     there = parts.parts(root / "pipelines/data")
     assert set(there) == {"agreement"}
-    assert parts.ours(root / "pipelines/data") == {}
+    assert parts.ours(there, parts.applications_parts(root / "pipelines/data")) == {}
     with pytest.raises(PastaError, match="no tables yet"):
         store.read_csvs(root / "pipelines/data/nothing")
 
@@ -146,7 +143,7 @@ def test_tables_that_are_no_more_go(tmp_path: Path) -> None:
 
 def test_no_report_and_no_analysis_loads_torch() -> None:
     script = (
-        "import sys, reports.catalog, pipelines.agreement, pasta.annotations.box_maps\n"
+        "import sys, reports.catalog, pipelines.analyse, pasta.annotations.box_maps\n"
         "import analysis.suites.agreement, analysis.suites.preference, analysis.suites.dataset\n"
         "import analysis.suites.correlation, pasta.annotations.studied, pasta.embedding.sentences\n"
         "import reports.pages.agreement, reports.pages.correlation, reports.pages.dataset\n"
