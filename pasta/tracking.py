@@ -6,11 +6,13 @@ Large files stay in DVC: MLflow gets metrics, figures, small tables, and path + 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import subprocess
 import threading
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -135,6 +137,22 @@ def connect(experiment: Experiment) -> Any:
         client.create_experiment(experiment, _artifact_location(uri, experiment))
     mlflow.set_experiment(experiment)
     return mlflow
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """MLflow tells at length what it does and would like; a stage's own lines are enough."""
+    logger = logging.getLogger("mlflow")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    # For good: another thread may bring back the filters that it has found.
+    warnings.filterwarnings("ignore", ".*type hint", UserWarning)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def prepare(experiment: Experiment) -> threading.Thread:

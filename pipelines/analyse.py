@@ -112,7 +112,6 @@ def _correlation(study: Study, labels: Path, params: Params) -> Tables:
     from analysis.suites.correlation import correlation_tables
     from pasta import store, tables
     from pasta.annotations.studied import everywhere
-    from pasta.tracking import connect
     from pasta.workers import at_once
 
     return correlation_tables(
@@ -121,8 +120,18 @@ def _correlation(study: Study, labels: Path, params: Params) -> Tables:
         study.samples,
         resamples=params.analysis.resamples,
         seed=params.seed,
-        run=lambda work: at_once(work, meanwhile=lambda: connect("correlations")),
+        run=lambda work: at_once(work, meanwhile=_get_ready),
     )
+
+
+def _get_ready() -> None:
+    """What takes a while and is wanted at the end; not before, as what is open is not copied."""
+    import reports.correlations  # noqa: F401
+    from pasta.paths import project_root
+    from pasta.tracking import connect, locked_md5s
+
+    connect("correlations")
+    locked_md5s(project_root())
 
 
 def _track(found: Tables, inputs: Sequence[Path], params: Params, out: Path) -> None:

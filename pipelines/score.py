@@ -40,7 +40,7 @@ def main(
     from pasta.scoring.reporting import people, track
     from pasta.scoring.running import at_work
     from pasta.scoring.studies import setups
-    from pasta.tracking import locked_md5s, prepare, require_tracking
+    from pasta.tracking import connect, locked_md5s, require_tracking
 
     require_tracking()
     torch.set_num_threads(1)  # with more, this process could not be copied
@@ -51,16 +51,17 @@ def main(
         at_work(material, wanted, params.scoring, processors()) as found,
         bar("studies of the score", len(wanted), "setups") as line,
     ):
-        connecting = prepare("scorers")  # a thread: only now, beside processes that are there
+        connect("scorers")  # only now: what is open cannot be copied
         public = train_public(material, params)
         locked_md5s(project_root())  # takes a while, and is remembered
+        import reports.plots.score  # noqa: F401 (takes a while, and is wanted at the end)
+
         rated = store.read(votes, tables.VOTES)
         others = people(rated)
         results = found(lambda words: line.advance(words=words))
     results = pd.concat([results, others], ignore_index=True)
     note = "Votes are simulated." if rated["simulated"].any() else ""
     reached = _write(results, wanted, params, out, figure, note)
-    connecting.join()
     track(wanted, results, [labels, votes], out)
     inputs = [labels, *(folder / "explanations.parquet" for folder in folders)]
     _publish(public, params, inputs, reached[params.scoring.public.scorer], scorer)

@@ -23,8 +23,8 @@ class ServedClassifier(PythonModel):
         folder = Path(context.artifacts["checkpoint"])
         self.model, self.card = load(folder, load_params(), project_root())
 
-    def predict(  # type: ignore[no-untyped-def] # MLflow would check the input by its type hint
-        self, context: PythonModelContext, model_input, params: dict[str, Any] | None = None
+    def predict(
+        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
     ) -> Any:
         """Class probabilities, one row per image."""
         import torch

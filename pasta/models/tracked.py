@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pasta.models.data import TrainingData
-from pasta.tracking import LARGEST_ARTIFACT, Run
+from pasta.tracking import LARGEST_ARTIFACT, Run, quiet
 
 SERVED = Path(__file__).with_name("served.py")
 
@@ -33,7 +31,7 @@ def register(run: Run, data: TrainingData, name: str, folder: Path) -> None:
         Schema([TensorSpec(np.dtype("uint8"), (-1, side, side, 3))]),
         Schema([TensorSpec(np.dtype("float32"), (-1, len(data.classes)))]),
     )
-    with _quiet():
+    with quiet():
         mlflow.pyfunc.log_model(
             name="model",
             python_model=str(SERVED),
@@ -48,19 +46,3 @@ def register(run: Run, data: TrainingData, name: str, folder: Path) -> None:
 def _example(data: TrainingData) -> Any:
     row = data.rows("test")[:1].numpy()
     return np.ascontiguousarray(data.dataset.pixels[row])
-
-
-class _quiet:  # noqa: N801 (reads as a statement)
-    """MLflow tells at length what it does; the stage's own lines are enough."""
-
-    def __enter__(self) -> None:
-        self.logger = logging.getLogger("mlflow")
-        self.level = self.logger.level
-        self.logger.setLevel(logging.ERROR)
-        self.caught = warnings.catch_warnings()
-        self.caught.__enter__()
-        warnings.simplefilter("ignore")
-
-    def __exit__(self, *problem: Any) -> None:
-        self.caught.__exit__(*problem)
-        self.logger.setLevel(self.level)

@@ -24,12 +24,12 @@ from pasta.tables import QUESTIONS
 
 @dataclass(frozen=True)
 class Public:
-    """A trained scorer, and what it was trained on."""
+    """A trained scorer, and what it is to remember of its training."""
 
     fitted: Fitted
-    rated: Rated
-    samples: pd.DataFrame  # those that were rated
     encoder: Mapping[str, Any]
+    techniques: dict[str, dict[str, float]]  # mean stars by question and technique
+    familiar: dict[str, Familiar]  # by kind of explanation
 
 
 def train_public(material: Material, params: Params) -> Public:
@@ -55,14 +55,14 @@ def train_public(material: Material, params: Params) -> Public:
     train, other = [rated.at(parts.train)], [rated.at(calibration)]
     with threadpool_limits(1, "blas"):
         (fitted,) = fit_all(public.scorer, train, other, settings, [params.seed])
-    return Public(fitted, rated, samples, encoder)
+        familiar = _familiar(rated.features[:, : encoder["width"]], samples)
+    return Public(fitted, encoder, _means(fitted, rated, samples), familiar)
 
 
 def save_public(
     public: Public, params: Params, training: Mapping[str, str], metrics: Any, out: Path
 ) -> None:
     """Leave a scorer in a folder, with the md5s of its ``training`` data and what it achieves."""
-    vectors = public.rated.features[:, : public.encoder["width"]]
     save_scorer(
         out,
         params.scoring.public.scorer,
@@ -73,8 +73,8 @@ def save_public(
         with_labels=True,
         training=training,
         metrics=metrics,
-        techniques=_means(public.fitted, public.rated, public.samples),
-        familiar=_familiar(vectors, public.samples),
+        techniques=public.techniques,
+        familiar=public.familiar,
     )
 
 

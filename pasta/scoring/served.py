@@ -43,8 +43,8 @@ class ServedScore(PythonModel):
         first = PastaScore.load(questions[0], folder)
         self.scores = {name: PastaScore(name, first.stored, first.encoder) for name in questions}
 
-    def predict(  # type: ignore[no-untyped-def] # MLflow would check the input by its type hint
-        self, context: PythonModelContext, model_input, params: dict[str, Any] | None = None
+    def predict(
+        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """A score for each record."""
         del context

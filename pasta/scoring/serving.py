@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pasta.scoring.folder import load_scorer
+from pasta.tracking import quiet
 
 SERVED = Path(__file__).with_name("served.py")
 _COLUMNS = ("image", "saliency", "concepts", "label", "dataset", "signed")
@@ -18,7 +16,7 @@ def save_served(scorer: Path, path: Path) -> None:
     """Write a scorer as an MLflow model that ``mlflow models serve --env-manager local`` serves."""
     import mlflow
 
-    with _quiet():
+    with quiet():
         mlflow.pyfunc.save_model(path=str(path), **_described(scorer))
 
 
@@ -26,18 +24,10 @@ def log_served(scorer: Path, registered: str | None = "pasta-score") -> Any:
     """Add a scorer to the active run as the model ``model``, and register it by a name."""
     import mlflow
 
-    with _quiet():
+    with quiet():
         return mlflow.pyfunc.log_model(
             name="model", registered_model_name=registered, **_described(scorer)
         )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """MLflow would like an input example, which would need the encoder."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _described(scorer: Path) -> dict[str, Any]:
