@@ -145,8 +145,6 @@ def quiet() -> Iterator[None]:
     logger = logging.getLogger("mlflow")
     level = logger.level
     logger.setLevel(logging.ERROR)
-    # For good: another thread may bring back the filters that it has found.
-    warnings.filterwarnings("ignore", ".*type hint", UserWarning)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -24,7 +24,10 @@ class ServedClassifier(PythonModel):
         self.model, self.card = load(folder, load_params(), project_root())
 
     def predict(
-        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
+        self,
+        context: PythonModelContext,
+        model_input: np.ndarray,  # a type that MLflow takes as it is
+        params: dict[str, Any] | None = None,
     ) -> Any:
         """Class probabilities, one row per image."""
         import torch

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import mlflow
 import numpy as np
+import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
@@ -44,7 +45,10 @@ class ServedScore(PythonModel):
         self.scores = {name: PastaScore(name, first.stored, first.encoder) for name in questions}
 
     def predict(
-        self, context: PythonModelContext, model_input: Any, params: dict[str, Any] | None = None
+        self,
+        context: PythonModelContext,
+        model_input: pd.DataFrame,
+        params: dict[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
         """A score for each record."""
         del context
