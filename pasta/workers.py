@@ -8,6 +8,7 @@ thread may be importing anything, because its locks would be copied too.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -47,7 +48,7 @@ def as_finished(
             yield place, piece()
         return
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(count, context, _begin, (os.getpid(), work)) as pool:
+    with _here_to_stay(), ProcessPoolExecutor(count, context, _begin, (os.getpid(), work)) as pool:
         places = {pool.submit(_do, place): place for place in range(len(work))}
         try:
             if meanwhile is not None:
@@ -102,7 +103,8 @@ def beside(work: Callable[[], T], processes: int) -> Iterator[Later[T]]:
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_tell, args=(os.getpid(), work, there))
-    process.start()
+    with _here_to_stay():
+        process.start()
     there.close()
     try:
         yield later
@@ -114,6 +116,19 @@ def beside(work: Callable[[], T], processes: int) -> Iterator[Later[T]]:
     if error is not None:
         raise error
     later.value = value
+
+
+@contextmanager
+def _here_to_stay() -> Iterator[None]:
+    """Keep the garbage collectors of copies away from what is there before they are made.
+
+    To look at an object is to write to it, and what a copy writes to is copied in earnest.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _begin(parent: int, work: Sequence[Callable[[], Any]]) -> None:
