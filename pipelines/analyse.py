@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,8 +31,11 @@ def main(
     require_tracking()  # before any work
     one_thread()
     params, study = load_params(), Study(annotations, folders)
-    store.write_csvs(_counts(study, accuracy), out / "dataset")
-    store.write_csvs(_agreement(study, params), out / "agreement")
+
+    def meanwhile() -> None:
+        store.write_csvs(_counts(study, accuracy), out / "dataset")
+
+    store.write_csvs(_agreement(study, params, meanwhile), out / "agreement")
     store.write_csvs(_preference(study, params), out / "preference")
     found = _correlation(study, labels, params)
     store.write_csvs(found, out / "correlation")
@@ -67,7 +70,7 @@ def _counts(study: Study, accuracy: Path) -> Tables:
     return found
 
 
-def _agreement(study: Study, params: Params) -> Tables:
+def _agreement(study: Study, params: Params, meanwhile: Callable[[], None]) -> Tables:
     """How far annotators agree, and whether it matters who they are."""
     from analysis.suites.agreement import agreement_tables
     from pasta.annotations.box_maps import box_values, concept_sentences
@@ -85,7 +88,7 @@ def _agreement(study: Study, params: Params) -> Tables:
         resamples=params.analysis.resamples,
         permutations=params.analysis.permutations,
         seed=params.seed,
-        run=at_once,
+        run=lambda work: at_once(work, meanwhile=meanwhile),
     )
 
 

@@ -25,10 +25,13 @@ def main(
     from reports.parts import Found
 
     found = Found(data)
-    store.write_csvs({"replication": found.replication}, replication)
-    store.write_json(headline_numbers(found.parts), headlines)
+
+    def write_numbers() -> None:
+        store.write_csvs({"replication": found.replication}, replication)
+        store.write_json(headline_numbers(found.parts), headlines)
+
     with bar("reports", len(names()), "PDFs") as line:
-        for file in build_all(found, out):
+        for file in build_all(found, out, write_numbers):
             line.advance(words=file.stem)
 
 

@@ -31,11 +31,14 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     return file
 
 
-def build_all(found: Found, folder: Path) -> Iterator[Path]:
+def build_all(
+    found: Found, folder: Path, meanwhile: Callable[[], None] | None = None
+) -> Iterator[Path]:
     """Build every report and say of each where it is when it is done: what :func:`build` makes.
 
     The tables are read once. Copies of this process write the texts and draw the figures, this
-    one typesets: the typesetter has threads, which a copy would wait for in vain.
+    one typesets: the typesetter has threads, which a copy would wait for in vain. ``meanwhile`` is
+    done once while the first reports are drawn.
     """
     import reports.catalog  # noqa: F401
 
@@ -45,6 +48,8 @@ def build_all(found: Found, folder: Path) -> Iterator[Path]:
 
     def look_up() -> None:
         about.update({name: _facts(name, base) for name in order})
+        if meanwhile is not None:
+            meanwhile()
 
     with ExitStack() as stack:
         places = [stack.enter_context(workplace()) for _ in order]

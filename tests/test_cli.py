@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.conftest import ROOT, Runner
@@ -16,6 +17,19 @@ def test_starting_the_command_line_imports_nothing_heavy(run: Runner) -> None:
     heavy = "torch pandas numpy mlflow pandera matplotlib scipy sklearn"
     script = f"import sys, pasta.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"
     assert run("python", "-c", script).stdout.strip() == "[]"
+
+
+def test_the_outcome_lists_stages_in_the_order_of_the_pipeline_and_none_that_is_no_more(
+    run: Runner, project: Path
+) -> None:
+    folder = project / "pipelines/data/timings"
+    folder.mkdir(parents=True)
+    for name in ("votes", "images@coco", "forgotten"):
+        note = {"stage": name, "seconds": 1.5, "peak_mebibytes": 1234}
+        (folder / f"{name}.json").write_text(json.dumps(note))
+    said = run("pasta", "outcome").stdout
+    assert said.index("images@coco") < said.index("votes") and "forgotten" not in said
+    assert "3.0 s in all" in said and "1,234" in said
 
 
 def test_a_profile_is_shown_used_and_required(run: Runner, project: Path) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import socket
 import time
+import warnings
 from pathlib import Path
 
 import mlflow
@@ -13,7 +15,7 @@ import pytest
 
 from pasta import store
 from pasta.errors import PastaError
-from pasta.tracking import flatten, require_server, tracked_run
+from pasta.tracking import flatten, quiet, require_server, tracked_run
 
 
 @pytest.fixture
@@ -112,3 +114,16 @@ def test_a_server_that_never_answers_is_given_up_on() -> None:
 
 def test_nested_settings_become_one_level() -> None:
     assert flatten({"a": {"b": {"c": 1}}, "d": 2}) == {"a.b.c": 1, "d": 2}
+
+
+def test_mlflow_is_quiet_for_a_while_and_speaks_again_after_an_error() -> None:
+    logger = logging.getLogger("mlflow")
+    before = logger.level
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with pytest.raises(KeyError), quiet():
+            warnings.warn("advice", stacklevel=1)
+            assert logger.level == logging.ERROR
+            raise KeyError
+        warnings.warn("news", stacklevel=1)
+    assert [str(one.message) for one in heard] == ["news"] and logger.level == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 
@@ -45,3 +46,10 @@ def test_a_worker_that_dies_is_an_error() -> None:
     with pytest.raises(PastaError, match="died"), beside(lambda: os._exit(3), 2):
         pass
     assert not multiprocessing.active_children()
+
+
+def test_what_was_there_before_is_kept_from_the_collector_of_a_copy_only() -> None:
+    before = gc.get_freeze_count()
+    with beside(gc.get_freeze_count, 2) as later:
+        assert gc.get_freeze_count() == before
+    assert later.value > 1000

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from pasta.commands.outcome import stage_names
 from tests.conftest import ROOT
 from tests.pipelines.imports import reached
 
@@ -85,3 +86,8 @@ def test_parameters_of_stages_are_leaves_of_every_profile(profile: str) -> None:
 
 def test_every_stage_says_what_it_is_for() -> None:
     assert all(stage.get("desc") for _, stage in stages())
+
+
+def test_the_pin_has_all_stages_and_none_that_is_no_more() -> None:
+    pinned = YAML(typ="safe").load((ROOT / "dvc.lock").read_text())["stages"]
+    assert set(pinned) == set(stage_names(ROOT))
