@@ -10,7 +10,7 @@ import time
 import pytest
 
 from pasta import workers
-from tests.test_parallel import _alive, _children
+from tests.processes import alive, assert_workers_leave, children
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
 
@@ -48,12 +48,12 @@ def test_one_processor_does_everything_here(monkeypatch: pytest.MonkeyPatch) -> 
 @linux
 @pytest.mark.usefixtures("_two")
 def test_an_error_reaches_the_caller_and_no_worker_is_left() -> None:
-    before = set(_children(os.getpid()))
+    before = set(children(os.getpid()))
     with pytest.raises(ZeroDivisionError):
         workers.at_once([lambda: 1 // 0, lambda: 1])
     with pytest.raises(ZeroDivisionError):
         workers.at_once([lambda: 1, lambda: 2], meanwhile=lambda: 1 // 0)
-    assert not any(map(_alive, set(_children(os.getpid())) - before))
+    assert not any(map(alive, set(children(os.getpid())) - before))
 
 
 @linux
@@ -64,18 +64,7 @@ def test_workers_leave_when_their_parent_is_killed() -> None:
         "go = lambda: print('going', flush=True)\n"
         "workers.at_once([lambda: time.sleep(60)] * 2, meanwhile=go)\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    assert parent.stdout.readline() == "going\n"
-    workers = _children(parent.pid)
-    assert len(workers) == 2
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    deadline = time.monotonic() + 10
-    while any(map(_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(map(_alive, workers))
+    assert_workers_leave(script)
 
 
 def test_one_thread_is_enough_for_linear_algebra() -> None:

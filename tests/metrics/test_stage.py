@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +34,6 @@ from tests.metrics.small_stage import (
     values,
     write_dataset,
 )
-from tests.test_parallel import _alive, _children
 
 
 @pytest.fixture
@@ -254,24 +250,3 @@ def test_an_error_in_a_worker_stops_the_others_and_is_raised_here() -> None:
         (2, 4),
         (3, 9),
     ]
-
-
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
-def test_workers_leave_when_their_parent_is_killed() -> None:
-    script = (
-        "import time; from pasta.workers import as_finished\n"
-        "for _ in as_finished([lambda: time.sleep(0.05)] * 4000, 2):\n"
-        "    print('going', flush=True)\n"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    assert parent.stdout.readline() == "going\n"
-    workers = _children(parent.pid)
-    assert len(workers) == 2
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    deadline = time.monotonic() + 10
-    while any(map(_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(map(_alive, workers))
