@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -71,9 +71,9 @@ def _curves(panel: Axes, own: pd.DataFrame, places: Mapping[str, int]) -> None:
         panel.fill_between(across, whole["low"], whole["high"], color=colour, alpha=0.15)
         panel.plot(across, whole["mean"], "o-", color=colour, label=f"{family}-based, 95 % CI")
     low, high = panel.get_ylim()
-    height = -np.inf
-    for value, name, colour in sorted(ends):
-        height = max(value, height + 0.075 * (high - low))  # names must not lie on each other
+    ends.sort()
+    heights = spread([value for value, *_ in ends], 0.075 * (high - low), high)
+    for height, (_, name, colour) in zip(heights, ends, strict=True):
         panel.annotate(
             METHODS.get(name, name),
             (len(places) - 1, height),
@@ -84,6 +84,17 @@ def _curves(panel: Axes, own: pd.DataFrame, places: Mapping[str, int]) -> None:
             color=colour,
             annotation_clip=False,
         )
+
+
+def spread(heights: Sequence[float], gap: float, highest: float) -> list[float]:
+    """Increasing heights moved up, and down from ``highest``, until all are a gap apart."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + gap) if found else height)
+    for place in reversed(range(len(found))):
+        found[place] = min(found[place], highest)
+        highest = found[place] - gap
+    return found
 
 
 def _norms(panel: Axes, towers: pd.DataFrame) -> None:

@@ -16,7 +16,7 @@ from reports.pages.applications_backbones import backbones_sentence
 from reports.pages.applications_steering import steering_sentence
 from reports.pages.applications_tuning import tuning_sentence
 from reports.pages.applications_words import change, served, verdict
-from reports.plots.applications_backbones import backbone_figure
+from reports.plots.applications_backbones import backbone_figure, spread
 from reports.plots.applications_tuning import tuning_figure
 from reports.typesetting import compiled
 from tests.reports.applications_made_up import backbones, steering, stored, tuning
@@ -226,3 +226,9 @@ def test_towers_are_drawn_for_a_page_with_names_that_people_know() -> None:
     figure = backbone_figure(own["summary"], own["towers"])
     assert figure.get_figwidth() <= 6.3
     assert {"GradCAM", "RISE"} <= {text.get_text() for text in figure.axes[0].texts}
+
+
+def test_names_beside_curves_are_a_gap_apart_and_none_is_above_its_panel() -> None:
+    assert spread([0.0, 0.1, 2.0], 0.5, 3.0) == [0.0, 0.5, 2.0]
+    assert spread([1.9, 1.95, 2.0], 0.5, 2.0) == [1.0, 1.5, 2.0]
+    assert spread([], 0.5, 1.0) == []
