@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from pasta.errors import InputError
@@ -19,11 +19,11 @@ from pasta.params.annotations import AnnotationParams
 from pasta.params.applications import ApplicationsParams
 from pasta.params.base import Section
 from pasta.params.clip import ClipParams
-from pasta.params.datasets import DatasetParams, DatasetsParams
+from pasta.params.datasets import DatasetParams
 from pasta.params.embedding import EmbeddingParams
 from pasta.params.explanations import ExplanationParams
 from pasta.params.measure import MeasureParams
-from pasta.params.models import AllModelsParams
+from pasta.params.models import ModelsParams
 from pasta.params.scoring import ScoringParams
 from pasta.paths import PARAMS, project_root
 from pasta.registry import did_you_mean
@@ -35,9 +35,9 @@ class Params(Section):
     profile: str
     seed: Annotated[int, Field(ge=0)]
     image_size: Annotated[int, Field(ge=32, le=1024)]
-    datasets: DatasetsParams
+    datasets: dict[str, DatasetParams]
     clip: ClipParams
-    models: AllModelsParams
+    models: dict[str, ModelsParams]  # by the name of the group
     explanations: ExplanationParams
     annotations: AnnotationParams
     embedding: EmbeddingParams
@@ -45,6 +45,16 @@ class Params(Section):
     metrics: MeasureParams
     analysis: AnalysisParams
     applications: ApplicationsParams
+
+    @model_validator(mode="after")
+    def _known(self) -> Params:
+        for group, own in self.models.items():
+            if own.dataset not in self.datasets:
+                raise ValueError(
+                    f"models.{group}.dataset is {own.dataset!r}, expected one of the datasets: "
+                    f"{', '.join(self.datasets)}"
+                )
+        return self
 
 
 __all__ = ["DatasetParams", "Params", "load_params"]
@@ -59,7 +69,7 @@ def load_params(path: Path | None = None) -> Params:
 @lru_cache(maxsize=8)  # the objects are frozen, and a stage asks more than once
 def _checked(file: Path, text: str) -> Params:
     try:
-        return Params.model_validate(_parse_yaml(file, text))
+        return Params.model_validate(parse_yaml(file, text))
     except ValidationError as error:
         lines = ["the parameters are not valid:", *map(_explain, error.errors())]
         raise InputError("\n  ".join(lines), file=file) from None
@@ -72,7 +82,7 @@ def _read_text(file: Path) -> str:
         raise InputError(f"cannot be read: {error}", file=file, expected="YAML") from error
 
 
-def _parse_yaml(file: Path, text: str) -> Any:
+def parse_yaml(file: Path, text: str) -> Any:
     """Read YAML as DVC does (1.2: ``1e-3`` is a number, ``no`` is text, a doubled key an error)."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -102,8 +112,12 @@ def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
     """The keys that are valid where an unknown one was found."""
     section: Any = Params
     for step in location[:-1]:
+        if get_origin(section) is dict:
+            section = get_args(section)[1]
+            continue
         annotation = section.model_fields[str(step)].annotation
-        section = next(
-            (kind for kind in get_args(annotation) if isinstance(kind, type)), annotation
-        )
+        kinds = (kind for kind in get_args(annotation) if isinstance(kind, type))
+        if get_origin(annotation) is not dict:
+            annotation = next(kinds, annotation)
+        section = annotation
     return list(section.model_fields)

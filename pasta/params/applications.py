@@ -64,7 +64,6 @@ class DistillationParams(Section):
     class_weight: (
         NotNegative  # of the loss on class prompts; that on the encoder's vectors weighs 1
     )
-    threads: Count  # fixed, because sums of floats depend on it
 
 
 class BackbonesParams(Section):

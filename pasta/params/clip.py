@@ -27,7 +27,6 @@ class ClipTrainingParams(Section):
     shift: Fraction  # the largest random translation, as a part of the image's side
     concept_weight: NotNegative  # of the loss on concept prompts; that on class prompts weighs 1
     caption_weight: NotNegative  # of the contrastive loss on captions
-    threads: Count  # fixed, because sums of floats depend on it
 
 
 class ClipParams(Section):

@@ -26,16 +26,3 @@ class DatasetParams(Section):
         if self.source == "drawn" and None in (self.train, self.validation, self.test):
             raise ValueError("source 'drawn' needs a number of images for each split, not null")
         return self
-
-
-class DatasetsParams(Section):
-    """The four datasets of the papers."""
-
-    catsdogscars: DatasetParams
-    pascalpart: DatasetParams
-    monumai: DatasetParams
-    coco: DatasetParams
-
-    def __getitem__(self, name: str) -> DatasetParams:
-        section: DatasetParams = getattr(self, name)
-        return section

@@ -1,4 +1,4 @@
-"""Settings of the nine classifiers, dataset by dataset."""
+"""Settings of the classifiers, group by group."""
 
 from __future__ import annotations
 
@@ -9,27 +9,21 @@ from pasta.params.networks import BcosParams, ResNetParams, TransformerParams
 
 
 class ModelsParams(Section):
-    """The classifiers of one dataset."""
+    """Classifiers of one dataset that are trained, explained and measured by one stage each."""
 
-    resnet50: ResNetParams
-    vit_b_16: TransformerParams
-    resnet50_bcos: BcosParams
-    clip_zero_shot: ClipZeroShotParams
-    clip_linear: ClipLinearParams
-    clip_qda: ClipQdaParams
-    labo: LaboParams
-    concept_bottleneck: ConceptBottleneckParams
-    xnesyl: XnesylParams
+    dataset: str
+    resnet50: ResNetParams | None = None
+    vit_b_16: TransformerParams | None = None
+    resnet50_bcos: BcosParams | None = None
+    clip_zero_shot: ClipZeroShotParams | None = None
+    clip_linear: ClipLinearParams | None = None
+    clip_qda: ClipQdaParams | None = None
+    labo: LaboParams | None = None
+    concept_bottleneck: ConceptBottleneckParams | None = None
+    xnesyl: XnesylParams | None = None
 
-
-class AllModelsParams(Section):
-    """The classifiers of every dataset; a profile may share one section among them."""
-
-    catsdogscars: ModelsParams
-    pascalpart: ModelsParams
-    monumai: ModelsParams
-    coco: ModelsParams
-
-    def __getitem__(self, dataset: str) -> ModelsParams:
-        section: ModelsParams = getattr(self, dataset)
-        return section
+    @property
+    def backbones(self) -> tuple[str, ...]:
+        """The classifiers that have settings here, in the papers' order."""
+        names = (name for name in type(self).model_fields if name != "dataset")
+        return tuple(name for name in names if getattr(self, name) is not None)

@@ -43,14 +43,11 @@ class SplitParams(Section):
 
 
 class StudiesParams(Section):
-    """Levels of the ablations (P1, Tables 4 and 15-20)."""
+    """Levels of the ablations (P1, Tables 4 and 15); embedding.variants has the others."""
 
     splits: tuple[By, ...] = Field(strict=False)
     aggregates: tuple[Aggregate, ...] = Field(strict=False)
     functions: tuple[str, ...] = Field(strict=False)  # scorers
-    images: tuple[Literal["overlay", "masked", "blur"], ...] = Field(strict=False)
-    n_top: tuple[Count, ...] = Field(strict=False)
-    template: str  # words in front of the concepts
 
 
 class PublicParams(Section):
@@ -65,7 +62,6 @@ class ScoringParams(Section):
 
     split: SplitParams
     scorers: tuple[str, ...] = Field(strict=False)  # rows of the main table, with one encoder
-    encoders: dict[str, str]  # further rows: encoders and their weights
     linear: ScorerParams
     mlp: ScorerParams
     ordinal: OrdinalParams

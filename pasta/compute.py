@@ -1,0 +1,315 @@
+"""Where and how work runs: the device, the precision, the processes and the cluster.
+
+This is the only module that knows about them. Settings of the machine are not parameters of the
+experiment: they come from the environment, or from a file ``machine.yaml`` beside ``dvc.yaml`` that
+git ignores, and ``pasta doctor`` prints them.
+
+=================  =================  ==========================================================
+environment        ``machine.yaml``   meaning
+=================  =================  ==========================================================
+PASTA_DEVICE       device             auto (default), cpu, cuda, cuda:1, mps
+PASTA_PRECISION    precision          auto (bfloat16 autocast on CUDA), float32, bfloat16
+PASTA_WORKERS      workers            processes; default: one a GPU, or one a core
+PASTA_THREADS      threads            threads of each process; default: 1, shared cores on a GPU
+PASTA_SCHEDULER    scheduler          empty: this machine; tcp://host:port; slurm
+=                  slurm              arguments of dask_jobqueue.SLURMCluster
+=================  =================  ==========================================================
+
+With one thread a process, sums of floats do not depend on the number of cores.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from torch import Tensor, nn
+
+from pasta.errors import InputError, PastaError
+from pasta.paths import project_root
+from pasta.resume import Arrays, KeptUnits
+
+Unit = TypeVar("Unit")
+Result = TypeVar("Result")
+Placed = TypeVar("Placed", Tensor, nn.Module)
+
+MACHINE = Path("machine.yaml")
+
+
+class Machine(BaseModel):
+    """The settings of this machine, see the table above."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    device: str = "auto"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    workers: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1)
+    scheduler: str = ""
+    slurm: dict[str, Any] = {}
+
+    @field_validator("device")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name != "auto" and name.partition(":")[0] not in ("cpu", "cuda", "mps", "meta"):
+            raise ValueError("expected auto, cpu, cuda, cuda:n or mps")
+        return name
+
+
+def machine() -> Machine:
+    """Settings of this machine: the environment over ``machine.yaml`` over the defaults."""
+    file = project_root() / MACHINE
+    values = _settings_in(file) if file.is_file() else {}
+    for name in ("device", "precision", "workers", "threads", "scheduler"):
+        if value := os.environ.get(f"PASTA_{name.upper()}"):
+            values[name] = value
+    try:
+        return Machine.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        raise PastaError(
+            f"{name} of this machine ({MACHINE} or PASTA_{name.upper()}) is "
+            f"{first['input']!r}: {first['msg']}"
+        ) from None
+
+
+def _settings_in(file: Path) -> dict[str, Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        values = YAML(typ="safe").load(file.read_text()) or {}
+    except (YAMLError, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=file, expected="YAML") from error
+    if not isinstance(values, dict):
+        raise InputError("holds no settings", file=file, expected="lines such as `device: cuda`")
+    return values
+
+
+# Device and precision
+
+
+def device() -> torch.device:
+    """The device that this process computes on.
+
+    >>> device().type in ("cpu", "cuda", "mps")
+    True
+    """
+    wanted = machine().device
+    if wanted == "auto":
+        wanted = "cuda" if torch.cuda.is_available() else "cpu"
+        if wanted == "cpu" and torch.backends.mps.is_available():
+            wanted = "mps"
+    kind = wanted.partition(":")[0]
+    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+    if kind in there and not there[kind]():
+        raise PastaError(f"the device is set to {wanted!r}, but torch finds no {kind} device here")
+    return torch.device(wanted)
+
+
+def place(thing: Placed, where: torch.device | None = None) -> Placed:
+    """A model or a batch on the device of this process, or on a given one.
+
+    Models with images as input are laid out channels last on CUDA, where convolutions are faster
+    that way.
+    """
+    target = where or device()
+    if isinstance(thing, nn.Module) and target.type == "cuda":
+        return thing.to(target, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+    return thing.to(target, non_blocking=True)
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """Where a model is; results follow the model they are given."""
+    for tensor in (*module.parameters(), *module.buffers()):
+        return tensor.device
+    return torch.device("cpu")
+
+
+def autocast(where: torch.device) -> AbstractContextManager[Any]:
+    """bfloat16 for training and encoders on CUDA, or wherever it is asked for."""
+    wanted = machine().precision
+    if wanted == "bfloat16" or (wanted == "auto" and where.type == "cuda"):
+        return torch.autocast(where.type, dtype=torch.bfloat16)
+    return nullcontext()
+
+
+def to_numpy(tensor: Tensor) -> NDArray[Any]:
+    """A tensor as an array in main memory: the boundary between computing and storing."""
+    found = tensor.detach()
+    if found.dtype == torch.bfloat16:
+        found = found.float()
+    array: NDArray[Any] = found.cpu().numpy()
+    return array
+
+
+# Processes and clusters
+
+
+def workers() -> int:
+    """How many processes work at once on this machine."""
+    own = machine()
+    if own.workers is not None:
+        return own.workers
+    if own.device.startswith("cuda:"):
+        return 1
+    if device().type == "cuda":
+        return torch.cuda.device_count()
+    return 1 if device().type == "mps" else cores()
+
+
+def threads() -> int:
+    """How many threads each of these processes has."""
+    own = machine().threads
+    if own is not None:
+        return own
+    return 1 if device().type == "cpu" else max(1, cores() // workers())
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def limit_threads() -> None:
+    """Give this process the threads it may have, in torch and in linear algebra."""
+    from threadpoolctl import threadpool_limits
+
+    torch.set_num_threads(threads())
+    threadpool_limits(threads())
+
+
+def map_units(
+    function: Callable[[Unit], Result],
+    units: Sequence[Unit],
+    kept: KeptUnits | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """Apply a function to units of work; yield the place and result of each as it is done.
+
+    Parameters
+    ----------
+    function
+        Defined at the top level of a module. It opens its inputs itself: a unit says *what* to
+        compute (dataset, backbone, method, rows) and travels in a few bytes.
+    units
+        Small, picklable, and independent of each other. They are begun in order, so the longest
+        should come first.
+    kept
+        Finished units of an earlier attempt that was killed; results are added to it. Requires
+        that results are dictionaries of arrays.
+
+    Returns
+    -------
+    Iterator of (place in ``units``, result), in the order in which units finish. A unit whose
+    worker was killed is done again by another; an error in a unit is raised and ends the rest.
+    """
+    missing = list(range(len(units)))
+    if kept is not None:
+        for place_ in list(missing):
+            found = kept.read(units[place_])
+            if found is not None:
+                missing.remove(place_)
+                yield place_, found  # type: ignore[misc]
+    for number, result in _compute(function, [units[one] for one in missing]):
+        if kept is not None:
+            kept.write(units[missing[number]], _arrays(result))
+        yield missing[number], result
+
+
+def map_all(function: Callable[[Unit], Result], units: Sequence[Unit]) -> list[Result]:
+    """The results of all units, in their order."""
+    found = dict(map_units(function, units))
+    return [found[number] for number in range(len(units))]
+
+
+def _compute(
+    function: Callable[[Unit], Result], units: Sequence[Unit]
+) -> Iterator[tuple[int, Result]]:
+    if not machine().scheduler and (len(units) <= 1 or workers() <= 1):
+        limit_threads()
+        yield from enumerate(map(function, units))
+        return
+    from dask.distributed import Client, as_completed
+
+    with ExitStack() as stack:
+        cluster = stack.enter_context(_cluster(len(units)))
+        client = stack.enter_context(Client(cluster, set_as_default=False))
+        futures = {
+            client.submit(_run, function, unit, pure=False, priority=-number): number
+            for number, unit in enumerate(units)
+        }
+        for future in as_completed(list(futures), loop=client.loop):
+            yield futures[future], future.result()
+            future.release()
+
+
+def _cluster(units: int) -> AbstractContextManager[Any]:
+    """The address of a running scheduler, SLURM jobs, or processes of this machine."""
+    own = machine()
+    if own.scheduler == "slurm":
+        return _slurm(own)
+    if own.scheduler:
+        return nullcontext(own.scheduler)
+    import dask
+    from dask.distributed import LocalCluster
+
+    dask.config.set({"distributed.worker.daemon": True})
+    cluster: AbstractContextManager[Any] = LocalCluster(
+        n_workers=min(workers(), units),
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs="ERROR",
+    )
+    return cluster
+
+
+def _slurm(own: Machine) -> AbstractContextManager[Any]:
+    """Jobs on a SLURM cluster that leave before their time is over and come again as needed."""
+    try:
+        from dask_jobqueue import SLURMCluster
+    except ImportError:
+        raise PastaError(
+            "the scheduler 'slurm' needs dask-jobqueue: `pip install pasta-xai[cluster]`"
+        ) from None
+    settings = {"cores": 1, "processes": 1, "memory": "16GB", "walltime": "01:00:00", **own.slurm}
+    settings.setdefault("worker_extra_args", ["--lifetime", "50m", "--lifetime-stagger", "5m"])
+    cluster: Any = SLURMCluster(**settings)
+    cluster.adapt(minimum=0, maximum=own.workers or 16)
+    context: AbstractContextManager[Any] = cluster
+    return context
+
+
+def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
+    """On a worker: the right number of threads, then the work."""
+    _prepare_worker()
+    return function(unit)
+
+
+@lru_cache(maxsize=1)
+def _prepare_worker() -> None:
+    """Worker i of this machine has GPU i for itself."""
+    from dask.distributed import get_worker
+
+    name = str(get_worker().name)
+    if device() == torch.device("cuda") and name.isdigit():
+        os.environ["PASTA_DEVICE"] = f"cuda:{int(name) % torch.cuda.device_count()}"
+    limit_threads()
+
+
+def _arrays(result: Any) -> Arrays:
+    if not isinstance(result, dict):
+        raise TypeError("only dictionaries of arrays can be kept")
+    return {name: np.asarray(value) for name, value in result.items()}
