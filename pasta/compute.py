@@ -110,8 +110,10 @@ def device() -> torch.device:
         if wanted == "cpu" and torch.backends.mps.is_available():
             wanted = "mps"
     kind = wanted.partition(":")[0]
-    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-    if kind in there and not there[kind]():
+    missing = (kind == "cuda" and not torch.cuda.is_available()) or (
+        kind == "mps" and not torch.backends.mps.is_available()
+    )
+    if missing:
         raise PastaError(f"the device is set to {wanted!r}, but torch finds no {kind} device here")
     return torch.device(wanted)
 
@@ -240,16 +242,16 @@ def _compute(
         limit_threads()
         yield from enumerate(map(function, units))
         return
-    from dask.distributed import Client, as_completed
+    import distributed
 
     with ExitStack() as stack:
         cluster = stack.enter_context(_cluster(len(units)))
-        client = stack.enter_context(Client(cluster, set_as_default=False))
+        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         futures = {
             client.submit(_run, function, unit, pure=False, priority=-number): number
             for number, unit in enumerate(units)
         }
-        for future in as_completed(list(futures), loop=client.loop):
+        for future in distributed.as_completed(list(futures), loop=client.loop):
             yield futures[future], future.result()
             future.release()
 
@@ -262,10 +264,10 @@ def _cluster(units: int) -> AbstractContextManager[Any]:
     if own.scheduler:
         return nullcontext(own.scheduler)
     import dask
-    from dask.distributed import LocalCluster
+    import distributed
 
     dask.config.set({"distributed.worker.daemon": True})
-    cluster: AbstractContextManager[Any] = LocalCluster(
+    cluster: AbstractContextManager[Any] = distributed.LocalCluster(
         n_workers=min(workers(), units),
         threads_per_worker=1,
         processes=True,
@@ -301,9 +303,9 @@ def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
 @lru_cache(maxsize=1)
 def _prepare_worker() -> None:
     """Worker i of this machine has GPU i for itself."""
-    from dask.distributed import get_worker
+    import distributed
 
-    name = str(get_worker().name)
+    name = str(distributed.get_worker().name)
     if device() == torch.device("cuda") and name.isdigit():
         os.environ["PASTA_DEVICE"] = f"cuda:{int(name) % torch.cuda.device_count()}"
     limit_threads()

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pasta.errors import PastaError
+from pasta.git import committed
 from pasta.params import parse_yaml
 from pasta.paths import PARAMS, PROFILES
 from pasta.registry import did_you_mean
-from pasta.tracking import committed
 
 DEMO = "demo"
 DROP = "~drop"
