@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pasta.datasets.build import build_dataset, chosen_items, source_of
-from pasta.paths import project_root, stage_folder
 from pasta.params import load_params
+from pasta.paths import project_root, stage_folder
 from pasta.stage import run_stage
 
 

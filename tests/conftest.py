@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pasta.params.profiles import profile_text
+
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["DVC_NO_ANALYTICS"] = "1"
@@ -30,7 +32,7 @@ def copy_project(target: Path, profile: str = "ci") -> Path:
             shutil.copytree(source, copy, ignore=unwanted)
         else:
             shutil.copy(source, copy)
-    shutil.copy(ROOT / f"pipelines/profiles/{profile}.yaml", target / "params.yaml")
+    (target / "params.yaml").write_text(profile_text(profile, ROOT))
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
         subprocess.run([*git, *arguments], cwd=target, check=True)

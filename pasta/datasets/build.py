@@ -81,7 +81,9 @@ def build_dataset(
         for place, found in map_units(load_images, units):
             for row, record in enumerate(found, start=place * CHUNK):
                 pixels[row], parts[row] = record.image, record.parts
-            records[place] = tuple(replace(record, image=NOTHING, parts=NOTHING) for record in found)
+            records[place] = tuple(
+                replace(record, image=NOTHING, parts=NOTHING) for record in found
+            )
             progress.advance(len(found))
         rows = [record for place in sorted(records) for record in records[place]]
         images = tables.IMAGES.frame(

@@ -24,6 +24,4 @@ class ModelsParams(Section):
     @property
     def backbones(self) -> tuple[str, ...]:
         """The classifiers that have settings here, in the papers' order."""
-        return tuple(
-            name for name in type(self).model_fields if getattr(self, name) is not None
-        )
+        return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import io
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,9 @@ def profile_text(name: str, root: Path) -> str:
 
 
 def demo_text(root: Path) -> str:
-    """The demo's ``params.yaml``: the file itself, or the last committed one that was the demo's."""
+    """The demo's ``params.yaml``: the file itself, or the last committed one that was its."""
     now = (root / PARAMS).read_text()
-    for text in (now, *committed(root, PARAMS, most=200)):
+    for text in chain([now], committed(root, PARAMS, most=200)):
         if parse_yaml(root / PARAMS, text).get("profile") == DEMO:
             return text
     raise PastaError(
