@@ -44,10 +44,15 @@ def environment(project: Path) -> dict[str, str]:
     scripts = Path(sys.executable).parent
     changed = {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(project),
+        "PYTHONPATH": os.pathsep.join([str(project), *_added()]),
         "DVC_SITE_CACHE_DIR": str(project / ".dvc" / "site"),
     }
     return {**os.environ, **changed}
+
+
+def _added() -> list[str]:
+    """A further folder for the path of commands, for tests that look into them."""
+    return [os.environ["PASTA_TEST_PATH"]] if "PASTA_TEST_PATH" in os.environ else []
 
 
 def names(folder: Path) -> list[str]:
