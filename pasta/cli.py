@@ -20,7 +20,7 @@ from pasta.commands import (
     tune,
 )
 from pasta.commands.annotations import app as annotations_app
-from pasta.stage import guarded
+from pasta.errors import guarded
 
 app = typer.Typer(
     name="pasta",

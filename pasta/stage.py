@@ -1,4 +1,4 @@
-"""How a pipeline stage or a command is run: one function, and errors people can read."""
+"""How a pipeline stage or a command is run: one function, timed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import Any
 
 import psutil
 import typer
-from rich.console import Console
 
 from pasta import store
-from pasta.errors import PastaError
+from pasta.errors import guarded
 from pasta.paths import TIMINGS, project_root
 
 
@@ -42,14 +41,3 @@ def _timed(stage: Callable[..., Any]) -> Callable[..., Any]:
         store.write_json(note, project_root() / TIMINGS / f"{name.replace('@', '.')}.json")
 
     return measured
-
-
-def guarded(call: Callable[[], Any]) -> None:
-    """Print an error that is meant for the user without a traceback, and exit with 1."""
-    try:
-        call()
-    except PastaError as error:
-        console = Console(stderr=True)
-        console.print("error:", style="bold red", end=" ")
-        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)

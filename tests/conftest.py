@@ -32,10 +32,12 @@ def copy_project(target: Path, profile: str = "ci") -> Path:
             shutil.copytree(source, copy, ignore=unwanted)
         else:
             shutil.copy(source, copy)
-    (target / "params.yaml").write_text(profile_text(profile, ROOT))
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
-        subprocess.run([*git, *arguments], cwd=target, check=True)
+    subprocess.run([*git, "init", "-q"], cwd=target, check=True)
+    for text in ((ROOT / "params.yaml").read_text(), profile_text(profile, ROOT)):
+        (target / "params.yaml").write_text(text)
+        for arguments in (["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "start"]):
+            subprocess.run([*git, *arguments], cwd=target, check=True)
     return target
 
 
