@@ -17,7 +17,8 @@ def git_state(root: Path) -> tuple[str | None, bool | None]:
     """
     own = [f":!{path.as_posix()}" for path in (LOCK, FIGURES, HEADLINES)]
     changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *own)
-    return _git(root, "rev-parse", "HEAD"), None if changes is None else bool(changes)
+    commit = _git(root, "rev-parse", "HEAD")
+    return commit and commit.strip(), None if changes is None else bool(changes.strip())
 
 
 def committed(root: Path, file: Path, most: int) -> Iterator[str]:
@@ -42,4 +43,4 @@ def _git(root: Path, *arguments: str) -> str | None:
         )
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout if done.returncode == 0 else None
