@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
 from pasta.params.embedding import EmbeddingParams, HandcraftedParams
 from pasta.seeds import generator
 
-torch.set_num_threads(1)
+compute.limit_threads()
 SIZE, NUMBER = 16, 6
 SALIENCY = (("gradcam", "resnet50"), ("lime", "vit_b_16"))
 CONCEPT = (("clip_qda", "clip_qda"),)
