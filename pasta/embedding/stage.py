@@ -20,6 +20,7 @@ from pasta.embedding.encoders import ENCODERS
 from pasta.embedding.handcrafted import handcrafted_features, identity
 from pasta.embedding.stored import HANDCRAFTED, array_folder, write_vectors
 from pasta.layout import Group
+from pasta.models.base import silent
 from pasta.models.clip.encoder import FOLDER, WEIGHTS
 from pasta.params.embedding import EmbeddingParams
 from pasta.resume import Arrays, kept_units
@@ -44,7 +45,10 @@ class EmbedUnit:
 
 
 def embed_groups(
-    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path, say: Say
+    groups: Sequence[Group],
+    variants: Sequence[EmbeddingParams],
+    root: Path,
+    say: Say = silent,
 ) -> pd.DataFrame:
     """Write the vectors of all explanations in every way; returns the seconds of each unit."""
     units = units_of(groups, variants, root)
