@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta import compute
+from pasta.datasets.stored import open_dataset
+from pasta.models.clip.encoder import FOLDER
+from pasta.models.clip.stage import make_clip
+from pasta.models.data import TrainingData
+from pasta.params import load_params
+from pasta.paths import DATA, project_root
+from pasta.progress import bar
+from pasta.stage import run_stage
+from pasta.tracking import flatten, tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    out: Annotated[Path, typer.Option(help="folder for the weights")],
-) -> None:
-    """Train CLIP on the training images of the datasets in FOLDERS, or check given weights."""
-    from pasta.tracking import flatten, prepare, tracked_run
-
-    connecting = prepare("classifiers")
-    import torch
-
-    from pasta.datasets.stored import open_dataset
-    from pasta.models.clip.stage import make_clip
-    from pasta.models.data import TrainingData
-    from pasta.params import load_params
-    from pasta.paths import project_root
-    from pasta.progress import bar
-
+def main() -> None:
+    """Train CLIP on the training images of all datasets, or check given weights."""
     params, root = load_params(), project_root()
+    settings, folders = params.clip, [root / DATA / "images" / name for name in params.datasets]
     parts = [TrainingData(open_dataset(path), params.seed, params, root) for path in folders]
-    arrays = [folder / name for folder in folders for name in ("images.npy", "concepts.parquet")]
-    settings = params.clip
-    torch.set_num_threads(settings.training.threads)
-    connecting.join()  # training wants all cores for itself
+    compute.limit_threads()
     with (
         tracked_run(
-            "classifiers",
-            "clip",
-            "clip",
-            inputs=arrays,
-            params=settings.model_dump(),
-            record=out.parent / "clip.run.json",
+            "classifiers", "clip", "clip", inputs=folders, params=settings.model_dump()
         ) as run,
         bar("clip", settings.training.epochs, "epochs") as line,
     ):
@@ -47,14 +31,12 @@ def main(
             del done, total  # the bar counts for itself
             line.advance(words=words)
 
-        about, history = make_clip(parts, settings, params.seed, out, show)
-        epochs = max(map(len, history.curves.values()))  # those on small pictures are not validated
-        for name, values in history.curves.items():
+        about, history = make_clip(parts, settings, params.seed, root / FOLDER, show)
+        epochs = max(map(len, history.curves.values()), default=0)
+        for name, values in history.curves.items():  # epochs on small pictures are not validated
             run.log_curve(name, values, last=epochs)
         run.log_metrics(flatten({"zero_shot_accuracy": about["zero_shot_accuracy"]}))
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta.embedding.stage import embed_groups
+from pasta.embedding.variants import variants
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import project_root
+from pasta.progress import lines
+from pasta.stage import run_stage
+from pasta.tracking import tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[
-        list[Path], typer.Argument(help="the datasets' folders, with their explanations")
-    ],
-) -> None:
-    """Embed the explanations of the datasets in FOLDERS; only what is new is encoded."""
-    from pasta.quick_start import import_torchvision
-
-    import_torchvision()
-    from pasta.embedding.stage import embed_variants
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-    from pasta.progress import lines
-    from pasta.scoring.studies import embeddings
-
-    params = load_params()
-    variants = embeddings(params.embedding, params.scoring)
-    with lines("embeddings") as say:
-        embed_variants(folders, variants, project_root(), say, processors())
+def main() -> None:
+    """Embed the explanations of all groups: the usual way, and with one thing changed at a time."""
+    params, root = load_params(), project_root()
+    every, settings = groups(params, root), params.embedding
+    inputs = [group.explanations for group in every]
+    plain = settings.model_dump(mode="json")
+    with (
+        tracked_run("explanations", "embed", "embed", inputs=inputs, params=plain) as run,
+        lines("embeddings") as say,
+    ):
+        seconds = embed_groups(every, variants(settings), root, say)
+        run.log_metrics({"seconds": float(seconds["seconds"].sum())})
+        run.log_table(seconds, "seconds.csv")
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -14,12 +14,15 @@ def models(
     """List the classifiers: kind, datasets, accuracy on test images, size."""
     from pasta import store
     from pasta.commands.show import console, print_table
-    from pasta.datasets.vocabulary import VOCABULARIES, vocabulary
-    from pasta.paths import dataset_folder
+    from pasta.datasets.vocabulary import vocabulary
+    from pasta.layout import groups
 
-    names = list(VOCABULARIES) if dataset is None else [vocabulary(dataset).dataset]
-    files = {name: dataset_folder(name) / "accuracy.json" for name in names}
-    scores = {name: store.read_json(file) for name, file in files.items() if file.exists()}
+    wanted = None if dataset is None else vocabulary(dataset).dataset
+    scores: dict[str, dict[str, Any]] = {}
+    for group in groups():
+        file = group.models / "accuracy.json"
+        if wanted in (None, group.dataset) and file.exists():
+            scores.setdefault(group.dataset, {}).update(store.read_json(file))
     if not scores:
         console().print("No classifier is trained yet: `dvc repro` trains them.")
         raise typer.Exit(1)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.functional import interpolate
 
 from pasta.errors import PastaError
 from pasta.registry import Registry
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class Encoder(Protocol):
     """Pictures and texts into one space.
 
     P1 and P2 put both kinds of explanation there: the image vector of a rendered saliency map and
-    the text vector of a concept sentence are columns of the same features.
+    the text vector of a concept sentence are columns of the same features. Pictures may come from
+    anywhere; vectors stay on the encoder's device, in float32.
     """
 
     name: str  # in the register
@@ -59,8 +61,6 @@ def about(encoder: Encoder) -> dict[str, Any]:
 
 def pictures(batch: Tensor) -> Tensor:
     """A batch as encoders take it, as floats from 0 to 1; or an error that says what it is."""
-    import torch
-
     in_bytes = batch.dtype == torch.uint8
     if batch.ndim != 4 or batch.shape[1] != 3 or not (in_bytes or batch.is_floating_point()):
         raise PastaError(
@@ -85,8 +85,6 @@ def require_fit(encoder: Encoder, texts: Sequence[str]) -> None:
 
 def squared(batch: Tensor, size: int) -> Tensor:
     """The whole picture at the size of the image tower."""
-    from torch.nn.functional import interpolate
-
     if tuple(batch.shape[2:]) == (size, size):
         return batch
     return interpolate(batch, (size, size), mode="bicubic", antialias=True).clamp(0, 1)

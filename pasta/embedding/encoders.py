@@ -10,23 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.nn import Module
 from torch.nn.functional import normalize
 
-from pasta import store
+from pasta import compute, store
 from pasta.embedding import vlm
 from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.errors import InputError, PastaError
-from pasta.explanations.folding import forward_only
 from pasta.models.clip.encoder import ABOUT, FOLDER, WEIGHTS, ClipEncoder
 from pasta.models.clip.opening import open_model
-
-if TYPE_CHECKING:
-    from pasta.params.embedding import EmbeddingParams
+from pasta.params.embedding import EmbeddingParams
 
 __all__ = ["ENCODERS", "OpenClip", "open_encoder"]
 TINY = "pasta-tiny"
@@ -42,9 +37,6 @@ class OpenClip:
 
     def __init__(self, clip: ClipEncoder, name: str) -> None:
         self.clip, self.name, self.size = clip, name, clip.size
-        # Not when it is first used: that may be in several threads, and while one of them traces
-        # a network no other may run any.
-        self._tower = self._forward_only()
 
     @cached_property
     def md5(self) -> str:
@@ -59,19 +51,19 @@ class OpenClip:
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
         """Unit vectors of pictures."""
-        prepared = self.clip.prepare(squared(pictures(batch), self.size))
-        return normalize(self._tower(prepared), dim=-1)
-
-    def _forward_only(self) -> Module:
-        """The image tower, made for forward passes alone."""
-        chance = torch.Generator().manual_seed(0)
-        sample = torch.rand(2, 3, self.size, self.size, generator=chance)
-        return forward_only(self.clip.visual, self.clip.prepare(sample))
+        where = compute.device_of(self.clip)
+        seen = squared(pictures(compute.place(batch, where)), self.size)
+        with compute.autocast(where):
+            features = self.clip.model.encode_image(self.clip.prepare(seen))
+        return normalize(features.float(), dim=-1)
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit vectors of texts."""
         require_fit(self, texts)
-        return self.clip.text_features(texts) if texts else torch.zeros(0, self.width)
+        if not texts:
+            return torch.zeros(0, self.width)
+        with compute.autocast(compute.device_of(self.clip)):
+            return normalize(self.clip.text_features(texts).float(), dim=-1)
 
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
@@ -85,7 +77,7 @@ class OpenClip:
 
 
 def open_encoder(settings: EmbeddingParams, root: Path) -> Encoder:
-    """The encoder that the parameters name."""
+    """The encoder that the parameters name, on the device of this process."""
     return ENCODERS[settings.encoder](settings.weights, root)
 
 
@@ -150,4 +142,6 @@ def _opened(
     except PastaError as error:
         text = str(error).replace("clip.weights", "embedding.weights")
         raise PastaError(f"encoder {name}: {text}") from error
-    return OpenClip(ClipEncoder(model, tokenizer, f"{architecture}/{weights}"), name)
+    clip = ClipEncoder(model, tokenizer, f"{architecture}/{weights}")
+    compute.place(clip)
+    return OpenClip(clip, name)

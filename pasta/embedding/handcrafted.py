@@ -23,27 +23,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from pasta import store, tables
-from pasta.embedding.stored import (
-    HANDCRAFTED,
-    Floats,
-    array_file,
-    known_vectors,
-    remove_others,
-    techniques_of,
-    write_vectors,
-)
+from pasta.embedding.stored import HANDCRAFTED, Floats, techniques_of
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
-from pasta.params.embedding import EmbeddingParams, HandcraftedParams
+from pasta.layout import Group
+from pasta.params.embedding import HandcraftedParams
 
 Numbers = NDArray[np.float64]
 NAMES = (
@@ -58,7 +51,6 @@ NAMES = (
     "accuracy_support_vectors",
 )
 SETS = ((0, 1), (0, 2), (0, 1, 2))  # of original, light copy, strong copy
-VERSION = 1  # of the features: a change of their meaning makes stored ones worthless
 
 
 def variance(explanations: Numbers) -> Numbers:
@@ -97,22 +89,6 @@ def complexity(points: Numbers, rank: int) -> float:
 
 def accuracies(points: Numbers, labels: NDArray[Any], settings: HandcraftedParams) -> list[float]:
     """Cross-validated accuracy of each classifier (P1, Eq. 19)."""
-    with one_thread():
-        return _accuracies(points, labels, settings)
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Many small problems: several threads would wait for each other most of the time."""
-    import sklearn.linear_model
-    import sklearn.svm  # brings libraries with threads of their own, which must be there first
-    from threadpoolctl import threadpool_limits
-
-    del sklearn
-    limits: AbstractContextManager[Any] = threadpool_limits(1)
-    return limits
-
-
-def _accuracies(points: Numbers, labels: NDArray[Any], settings: HandcraftedParams) -> list[float]:
     folds = stratified_folds(labels, settings.folds)
     right = np.zeros(len(CLASSIFIERS))
     for fold in np.unique(folds):
@@ -138,8 +114,6 @@ def logistic(
     seen: Numbers, labels: NDArray[Any], new: Numbers, settings: HandcraftedParams
 ) -> NDArray[Any]:
     """Logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-
     del settings
     answers: NDArray[Any] = LogisticRegression(max_iter=1000).fit(seen, labels).predict(new)
     return answers
@@ -174,8 +148,6 @@ def support_vectors(
     seen: Numbers, labels: NDArray[Any], new: Numbers, settings: HandcraftedParams
 ) -> NDArray[Any]:
     """A support vector machine with a Gaussian kernel."""
-    from sklearn.svm import SVC
-
     del settings
     answers: NDArray[Any] = SVC().fit(seen, labels).predict(new)
     return answers
@@ -205,40 +177,28 @@ def features(
     return result
 
 
-def embed_handcrafted(
-    folder: Path, settings: EmbeddingParams, out: Path, say: Callable[..., None]
-) -> pd.DataFrame:
-    """Write the features of a dataset's explanations, like vectors of an encoder ``handcrafted``.
-
-    ``load_embeddings`` reads them with ``settings.encoder = "handcrafted"``. A technique is done
-    again if its explanations, classes or the settings have changed.
-    """
-    settings = settings.model_copy(update={"encoder": HANDCRAFTED})
-    stored = StoredExplanations(folder)
-    table = stored.table.copy()
-    perturbed = store.read(folder / "perturbed.parquet", tables.PERTURBED)
+def handcrafted_features(group: Group, settings: HandcraftedParams) -> dict[str, Floats]:
+    """The features of a group's explanations, by ``method.backbone``, like an encoder's vectors."""
+    stored = StoredExplanations(group.explanations)
+    perturbed = store.read(group.explanations / "perturbed.parquet", tables.PERTURBED)
     copies = [
         perturbed[perturbed["strength"] == strength].set_index("sample_id")
         for strength in ("light", "strong")
     ]
-    table["file"], table["place"] = "", 0
-    identity = _identity(settings.handcrafted)
-    for technique, places in techniques_of(table):
-        file = array_file(out, settings, technique)
-        rows = table.iloc[places]
+    found: dict[str, Floats] = {}
+    for technique, places in techniques_of(stored.table):
+        rows = stored.table.iloc[places]
         explanations = _all_three(stored, technique, rows, copies)
         labels, ok = rows["predicted"].to_numpy(str), (rows["status"] == "ok").to_numpy(bool)
-        key = _hash(explanations, labels, ok)  # of them all: they depend on one another
-        hashes = [key if good else "" for good in ok]
-        new = known_vectors(file, identity)[1] != hashes
-        if new:
-            values = features(explanations, labels, ok, settings.handcrafted)
-            write_vectors(values, hashes, identity, file)
-        say(technique.key, "computed" if new else "kept", len(places), len(places))
-        table.loc[places, "file"] = str(file.relative_to(out))
-        table.loc[places, "place"] = np.arange(len(places))
-    remove_others(out / name for name in table["file"].unique())
-    return table
+        name = f"{technique.method}.{technique.backbone}"
+        found[name] = features(explanations, labels, ok, settings)
+    return found
+
+
+def identity(settings: HandcraftedParams) -> dict[str, Any]:
+    """What makes features comparable, as :func:`pasta.embedding.base.about` says of encoders."""
+    number = hashlib.md5(settings.model_dump_json().encode(), usedforsecurity=False).hexdigest()
+    return {"encoder": HANDCRAFTED, "md5": number, "size": 0, "width": len(NAMES)}
 
 
 def _all_three(
@@ -280,16 +240,3 @@ def _answers(
         names, counts = np.unique(labels, return_counts=True)
         return np.full(len(new), names[np.argmax(counts)])
     return classify(seen, labels, new, settings)
-
-
-def _identity(settings: HandcraftedParams) -> dict[str, Any]:
-    plain = f"{VERSION} {settings.model_dump_json()}".encode()
-    number = hashlib.md5(plain, usedforsecurity=False).hexdigest()
-    return {"encoder": HANDCRAFTED, "md5": number, "size": 0, "width": len(NAMES)}
-
-
-def _hash(explanations: Numbers, labels: NDArray[Any], ok: NDArray[np.bool_]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (explanations.tobytes(), "\x1f".join(labels).encode(), ok.tobytes()):
-        digest.update(part)
-    return digest.hexdigest()

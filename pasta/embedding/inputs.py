@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.errors import PastaError
@@ -85,8 +86,6 @@ def selectively_blurred(images: Numbers | Bytes, soft: Numbers, maps: Numbers) -
 
 def blurred(images: Numbers | Bytes, blur: float) -> Floats:
     """The images through a Gaussian of standard deviation ``blur`` x the shorter side."""
-    from scipy.ndimage import gaussian_filter
-
     spread = blur * min(images.shape[2:])
     soft = gaussian_filter(_light(images), (0, 0, spread, spread), mode="nearest")
     return np.asarray(soft, dtype=np.float32)

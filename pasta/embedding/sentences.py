@@ -16,12 +16,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.models.clip.prompts import readable
 
 Fits = Callable[[str], bool]
 JOINT = ", "
-RULE = 1  # of telling; another rule makes stored vectors of sentences worthless
 
 
 class TextEncoder(Protocol):
@@ -82,7 +82,7 @@ def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> N
     for parts in told:
         for part in parts:
             place.setdefault(part.text, len(place))
-    vectors = np.asarray(encoder.texts(list(place)), dtype=np.float64)
+    vectors = compute.to_numpy(encoder.texts(list(place))).astype(np.float64)
     means = [
         np.average(
             vectors[[place[part.text] for part in parts]],

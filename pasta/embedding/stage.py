@@ -1,129 +1,108 @@
-"""The embed stage: several ways of embedding the same explanations, each encoder opened once."""
+"""The embed stage: several ways of embedding the same explanations, each once."""
 
 from __future__ import annotations
 
-import shutil
+import json
+import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pasta.embedding.handcrafted import embed_handcrafted
-from pasta.embedding.stored import FOLDER, HANDCRAFTED, array_file, techniques_of
-from pasta.explanations.stored import StoredExplanations
+import numpy as np
+import pandas as pd
+
+from pasta import compute
+from pasta.embedding.base import Encoder, about
+from pasta.embedding.embed import kind_vectors
+from pasta.embedding.encoders import ENCODERS
+from pasta.embedding.handcrafted import handcrafted_features, identity
+from pasta.embedding.stored import HANDCRAFTED, array_folder, write_vectors
+from pasta.layout import Group
+from pasta.models.base import silent
+from pasta.models.clip.encoder import FOLDER, WEIGHTS
 from pasta.params.embedding import EmbeddingParams
-from pasta.workers import as_finished
+from pasta.resume import Arrays, kept_units
 
-if TYPE_CHECKING:
-    from pasta.embedding.embed import Source
-
-Say = Callable[..., None]
-Said = list[tuple[Any, ...]]
+Say = Callable[..., None]  # group and variant, a few words
+KINDS = ("saliency", "concept")  # what takes longer comes first
 
 
-def embed_variants(
-    folders: Sequence[Path],
+@dataclass(frozen=True)
+class EmbedUnit:
+    """Vectors of one folder of a group."""
+
+    group: Group
+    kind: str  # saliency, concept or handcrafted
+    settings: EmbeddingParams
+    root: Path  # of the project
+
+    @property
+    def name(self) -> str:
+        """The folder that the vectors belong to."""
+        return array_folder(self.settings, self.kind)
+
+
+def embed_groups(
+    groups: Sequence[Group],
     variants: Sequence[EmbeddingParams],
     root: Path,
-    say: Say,
-    processes: int = 1,
-) -> None:
-    """Bring the vectors of datasets up to date, and forget variants that nobody asks for.
-
-    Every encoder is opened once. Sentences and handcrafted features are seen to by copies of this
-    process, as many as ``processes``, while it encodes pictures itself.
-    """
-    import torch
-
-    from pasta.embedding.embed import Source
-    from pasta.embedding.encoders import open_encoder
-
-    named = {_title(place, own, variants): own for place, own in enumerate(variants, start=1)}
-    encoded = {name: own for name, own in named.items() if own.encoder != HANDCRAFTED}
-    others = {name: own for name, own in named.items() if own.encoder == HANDCRAFTED}
-    torch.set_num_threads(1)  # with more, this process could not be copied
-    keys = {(own.encoder, own.weights): own for own in encoded.values()}
-    opened = {key: open_encoder(own, root) for key, own in keys.items()}
-    sources = [Source(StoredExplanations(folder)) for folder in folders]
-    work = [
-        *(partial(_handcrafted, source.stored.folder, others) for source in sources),
-        *(partial(_sentences, source, encoded, opened) for source in sources),
-    ]
-
-    def pictures() -> None:
-        torch.set_num_threads(max(processes - 1, 1))
-        for source in sources:
-            _embed(source, "saliency", encoded, opened, say)
-
-    for _, said in as_finished(work, processes, meanwhile=pictures):
-        for words in said:
-            say(*words)
-    for source in sources:
-        _forget(source.stored, variants)
+    say: Say = silent,
+) -> pd.DataFrame:
+    """Write the vectors of all explanations in every way; returns the seconds of each unit."""
+    units = units_of(groups, variants, root)
+    inputs = [folder for group in groups for folder in (group.explanations, group.images)]
+    if (root / FOLDER).is_dir():
+        inputs.append(root / FOLDER)
+    spent = []
+    with kept_units("embed", inputs) as kept:
+        for place, arrays in compute.map_units(embed_unit, units, kept):
+            unit, known = units[place], json.loads(str(arrays.pop("known")))
+            if arrays:
+                write_vectors(arrays, known["encoder"], unit.group.embeddings / unit.name)
+            spent.append({"group": unit.group.key, "work": unit.name, "seconds": known["seconds"]})
+            say(f"{unit.group.key}: {unit.name}", f"{len(arrays)} techniques")
+    return pd.DataFrame(spent).sort_values(["group", "work"], ignore_index=True)
 
 
-def _handcrafted(folder: Path, variants: dict[str, EmbeddingParams]) -> Said:
-    said: Said = []
-    for name, settings in variants.items():
-        told = _counting(_kept(said), f"{folder.name}: {name}")
-        embed_handcrafted(folder, settings, folder / FOLDER, told)
-    return said
+def units_of(
+    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path
+) -> list[EmbedUnit]:
+    """What is to be done; variants that show the same of a kind of explanation are one."""
+    found: dict[tuple[str, str, Group], EmbedUnit] = {}
+    for kind in KINDS:
+        for settings in variants:
+            own = HANDCRAFTED if settings.encoder == HANDCRAFTED else kind
+            for group in groups:
+                unit = EmbedUnit(group, own, settings, root)
+                found.setdefault((own, unit.name, group), unit)
+    return list(found.values())
 
 
-def _sentences(
-    source: Source, variants: dict[str, EmbeddingParams], opened: dict[tuple[str, str], Any]
-) -> Said:
-    said: Said = []
-    _embed(source, "concept", variants, opened, _kept(said))
-    return said
+def embed_unit(unit: EmbedUnit) -> Arrays:
+    """Vectors of each technique, and what made them."""
+    started = time.perf_counter()
+    known: dict[str, Any]
+    if unit.kind == HANDCRAFTED:
+        found = handcrafted_features(unit.group, unit.settings.handcrafted)
+        known = {"encoder": identity(unit.settings.handcrafted)}
+    else:
+        encoder = _encoder(unit.settings, unit.root)
+        found = kind_vectors(unit.group, unit.kind, encoder, unit.settings)
+        known = {"encoder": about(encoder)}
+    known["seconds"] = round(time.perf_counter() - started, 3)
+    return {**found, "known": np.array(json.dumps(known))}
 
 
-def _embed(
-    source: Source,
-    kind: str,
-    variants: dict[str, EmbeddingParams],
-    opened: dict[tuple[str, str], Any],
-    say: Say,
-) -> None:
-    """Explanations of one kind; settings that differ for the other kind alone are one."""
-    from pasta.embedding.embed import embed_kind
-
-    folder = source.stored.folder
-    for name, settings in variants.items():
-        encoder = opened[settings.encoder, settings.weights]
-        told = _counting(say, f"{folder.name}: {name}, {kind}")
-        embed_kind(source, kind, encoder, settings, folder / FOLDER, told)
+def _encoder(settings: EmbeddingParams, root: Path) -> Encoder:
+    """The encoder of this process, opened again if the trained weights are others."""
+    own = root / FOLDER / WEIGHTS
+    written = own.stat().st_mtime_ns if own.is_file() else 0
+    return _opened(settings.encoder, settings.weights, root, written)
 
 
-def _title(number: int, settings: EmbeddingParams, variants: Sequence[EmbeddingParams]) -> str:
-    return f"{settings.encoder} {number} of {len(variants)}"
-
-
-def _kept(said: Said) -> Say:
-    """Remember what is said in another process."""
-
-    def say(*words: Any) -> None:
-        said.append(words)
-
-    return say
-
-
-def _counting(say: Say, title: str) -> Say:
-    """One line for a variant, instead of one for each technique."""
-    done = 0
-
-    def told(technique: str, words: str, *_: Any) -> None:
-        nonlocal done
-        done += 1
-        say(title, f"{technique}: {words}", done)
-
-    return told
-
-
-def _forget(stored: StoredExplanations, variants: Sequence[EmbeddingParams]) -> None:
-    out = stored.folder / FOLDER
-    techniques = [one for one, _ in techniques_of(stored.table)]
-    wanted = {array_file(out, own, one).parent for own in variants for one in techniques}
-    for other in out.iterdir():
-        if other.is_dir() and other not in wanted:
-            shutil.rmtree(other)
+@lru_cache(maxsize=1)
+def _opened(name: str, weights: str, root: Path, written: int) -> Encoder:
+    del written
+    return ENCODERS[name](weights, root)

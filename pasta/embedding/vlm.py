@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
+from pasta import compute
 from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.errors import PastaError
 from pasta.models.normalise import Normalise
@@ -37,6 +38,7 @@ class HubEncoder(ABC):
         self.size = int(config.vision_config.image_size)
         self.room = int(config.text_config.max_position_embeddings)
         self.normalise = Normalise(MEAN, SPREAD)
+        compute.place(self.normalise, compute.device_of(model))
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         tokenizer.padding_side = "right"
@@ -59,18 +61,21 @@ class HubEncoder(ABC):
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
         """Unit vectors of pictures."""
-        prepared: Tensor = self.normalise(squared(pictures(batch), self.size))
+        where = compute.device_of(self.model)
+        prepared: Tensor = self.normalise(squared(pictures(compute.place(batch, where)), self.size))
         kind = next(self.model.parameters()).dtype
-        return normalize(self.see(prepared.to(kind)).float(), dim=1)
+        with compute.autocast(where):
+            return normalize(self.see(prepared.to(kind)).float(), dim=1)
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str]) -> Tensor:
         """Unit vectors of texts."""
         require_fit(self, texts)
-        batches = [
-            self.read(**self._tokens(list(texts[start : start + _TEXTS_AT_ONCE]))).float()
-            for start in range(0, len(texts), _TEXTS_AT_ONCE)
-        ]
+        with compute.autocast(compute.device_of(self.model)):
+            batches = [
+                self.read(**self._tokens(list(texts[start : start + _TEXTS_AT_ONCE]))).float()
+                for start in range(0, len(texts), _TEXTS_AT_ONCE)
+            ]
         return normalize(torch.cat(batches), dim=1) if batches else torch.zeros(0, self.width)
 
     def fits(self, text: str) -> bool:
@@ -87,7 +92,8 @@ class HubEncoder(ABC):
 
     def _tokens(self, texts: list[str]) -> dict[str, Tensor]:
         found = self.tokenizer(texts, padding=True, return_tensors="pt")
-        return {name: found[name] for name in ("input_ids", "attention_mask")}
+        where = compute.device_of(self.model)
+        return {name: found[name].to(where) for name in ("input_ids", "attention_mask")}
 
 
 class Blip(HubEncoder):
@@ -116,7 +122,8 @@ class Llava(HubEncoder):
         cells = (self.size // int(config.vision_config.patch_size)) ** 2
         cells += config.vision_feature_select_strategy == "full"  # which keeps the class token
         start = [] if self.tokenizer.bos_token_id is None else [self.tokenizer.bos_token_id]
-        line = torch.tensor(start + [int(config.image_token_id)] * cells)
+        words = start + [int(config.image_token_id)] * cells
+        line = torch.tensor(words, device=pictures.device)
         tokens = line.expand(len(pictures), -1)
         states = self._states(tokens, torch.ones_like(tokens), pixel_values=pictures)
         return states[:, len(start) :].mean(1)
@@ -188,4 +195,5 @@ def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, 
             f"https://huggingface.co/{ENCODERS.entry(name).metadata['weights']} and write its "
             "folder as embedding.weights into params.yaml."
         ) from error
+    compute.place(model)
     return model, tokenizer

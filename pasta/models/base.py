@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from pasta.models.data import ModelContext, TrainingData
 from pasta.registry import Registry
+from pasta.seeds import entropy
 
 Kind = Literal["black box", "concept"]
 
@@ -25,6 +26,10 @@ class Progress(Protocol):
     """Hears a few words about the epoch that has just ended, and how many are done of how many."""
 
     def __call__(self, words: str, done: int | None = None, total: int | None = None) -> None: ...
+
+
+def silent(words: str, done: Any = None, total: Any = None) -> None:
+    """Progress that nobody looks at."""
 
 
 class Classifier(nn.Module):
@@ -120,6 +125,4 @@ MODELS: Registry[Recipe] = Registry("model")
 
 def torch_generator(seed: int, *purpose: str | int) -> torch.Generator:
     """A torch generator for one purpose, like :func:`pasta.seeds.generator`."""
-    from pasta.seeds import entropy
-
     return torch.Generator().manual_seed(entropy(seed, *purpose) % 2**63)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import torch
 from bcos.models.resnet import BasicBlock, BcosResNet, Bottleneck
-from bcos.modules.norms import NoBias
+from bcos.modules import BcosConv2d
+from bcos.modules.norms import BatchNormUncentered2d, NoBias
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
-from pasta.models.bcos_layers import QuickBatchNorm, QuickBcosConv2d
-from pasta.models.black_box import fit_black_box, seeded
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.training import fit_black_box, seeded
 from pasta.params.networks import BcosParams
 
 
@@ -31,8 +31,8 @@ class BcosClassifier(BlackBox):
             list(settings.blocks),
             num_classes=len(self.classes),
             inplanes=settings.width,
-            norm_layer=NoBias(QuickBatchNorm),  # uncentred: the papers' choice for deep networks
-            conv_layer=QuickBcosConv2d,
+            norm_layer=NoBias(BatchNormUncentered2d),  # the papers' choice for deep ones
+            conv_layer=BcosConv2d,
         )
 
     def forward(self, images: Tensor) -> Tensor:

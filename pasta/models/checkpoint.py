@@ -6,13 +6,19 @@ the classes and every tensor's name and shape.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pasta import store
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import TypeAdapter
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
+from safetensors.torch import load_file
+
+from pasta import compute, store
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
 from pasta.models.base import MODELS, Classifier
@@ -38,19 +44,20 @@ class LoadContext:
 
 
 def save(model: Classifier, folder: Path, card: Mapping[str, Any]) -> None:
-    """Write a checkpoint whole: the folder is filled beside its place and then swapped in."""
-    from safetensors.torch import save_file
+    """Write a model as a checkpoint."""
+    write(arrays(model), folder, card)
 
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
-        new, old = Path(temporary) / "new", Path(temporary) / "old"
-        new.mkdir()
-        state = {key: value.contiguous() for key, value in model.saved_state().items()}
-        save_file(state, new / WEIGHTS)
-        store.write_json({**card, "weights_md5": file_md5(new / WEIGHTS)}, new / CARD)
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
+
+def arrays(model: Classifier) -> dict[str, NDArray[Any]]:
+    """What a checkpoint holds of a model."""
+    return {name: compute.to_numpy(value) for name, value in model.saved_state().items()}
+
+
+def write(state: Mapping[str, NDArray[Any]], folder: Path, card: Mapping[str, Any]) -> None:
+    """Write a checkpoint; its card comes last and has the md5 of the weights."""
+    with store.atomic(folder / WEIGHTS) as temporary:
+        save_file({name: np.asarray(value, order="C") for name, value in state.items()}, temporary)
+    store.write_json({**card, "weights_md5": file_md5(folder / WEIGHTS)}, folder / CARD)
 
 
 def read_card(folder: Path) -> dict[str, Any]:
@@ -92,13 +99,10 @@ def load(
 def settings_of(model: str, values: Mapping[str, Any]) -> Any:
     """A model's settings from a card, typed and checked."""
     kind: Any = ModelsParams.model_fields[model].annotation
-    return kind.model_validate(values)
+    return TypeAdapter(kind).validate_python(values)
 
 
 def _fill(model: Classifier, folder: Path, md5: str) -> None:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     file = folder / WEIGHTS
     if not file.is_file():
         raise InputError("there is no such file", file=file, expected="the model's weights")

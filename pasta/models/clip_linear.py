@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from torch import nn
-
 from pasta.models.base import MODELS, History, Progress
-from pasta.models.clip.concepts import ClipConceptModel, choose, examples
-from pasta.models.clip.logistic import fit_logistic, line_logits, still_linear, take_line
+from pasta.models.clip.concepts import ClipConceptModel, choose, examples, fit_line
+from pasta.models.concept_parts import LinearHead, line_logits
 from pasta.models.data import ModelContext, TrainingData
 from pasta.params.clip import ClipLinearParams
 
@@ -16,10 +14,10 @@ from pasta.params.clip import ClipLinearParams
 class ClipLinear(ClipConceptModel):
     """Weights say what each concept speaks for."""
 
-    head: nn.Linear
+    head: LinearHead
 
     def __init__(self, context: ModelContext) -> None:
-        super().__init__(context, still_linear(len(context.concepts), len(context.classes)))
+        super().__init__(context, LinearHead(len(context.concepts), len(context.classes)))
 
 
 @MODELS.register(
@@ -43,7 +41,7 @@ class ClipLinearRecipe:
     ) -> History:
         """Fit the layer on the similarities of the training images."""
         train, validation = examples(model, data)
-        fit = partial(fit_logistic, train, len(data.classes))
+        fit = partial(fit_line, train, len(data.classes))
         line, history = choose(settings.inverse_penalty, fit, line_logits, validation, progress)
-        take_line(model.head, line)
+        model.head.take(line)
         return history

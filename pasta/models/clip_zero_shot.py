@@ -5,10 +5,14 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.layers import last_stage
+from pasta.models.clip.encoder import (
+    ClipEncoder,
+    SharesClip,
+    clip_settings,
+    last_stage,
+    shared_encoder,
+)
 from pasta.models.clip.prompts import prompts
-from pasta.models.clip.shared import SharesClip, clip_settings, shared_encoder
 from pasta.models.data import ModelContext, TrainingData
 from pasta.params.base import Section
 

@@ -22,18 +22,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from pasta.models.base import MODELS, ConceptModel, History, Progress
-from pasta.models.concept_parts import (
-    LinearHead,
-    frozen_stages,
-    new_backbone,
-    seen_concepts,
-    start_backbone,
-    train_concepts,
-)
+from pasta.models.concept_parts import LinearHead, frozen_stages, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
-from pasta.models.training import outputs
+from pasta.models.training import fit_extractor, outputs, seen_concepts
 from pasta.params.concepts import ConceptBottleneckParams
 
 PURPOSE = "concept_bottleneck"
@@ -122,9 +115,10 @@ class ConceptBottleneckRecipe:
         concepts.unseen.fill_(-math.log(2 * len(train_rows) + 1))
 
         def loss(images: Tensor, rows: Tensor, _flipped: Tensor) -> Tensor:
-            return binary_cross_entropy_with_logits(concepts.logits(images), data.presence[rows])
+            wanted = data.presence[rows].to(images.device)
+            return binary_cross_entropy_with_logits(concepts.logits(images), wanted)
 
-        history = train_concepts(model, data, settings.training, loss, PURPOSE, progress)
+        history = fit_extractor(model, data, settings.training, PURPOSE, progress, loss)
         known = settings.head == "independent"
         scores = data.presence[train_rows] if known else outputs(concepts, data, train_rows)
         model.head.fit(scores, data.labels[train_rows], settings.penalty)

@@ -1,4 +1,4 @@
-"""What concept models share: a started backbone, concepts that were seen, a linear head."""
+"""What concept models share: a started backbone, and a linear head on concept scores."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from pasta.errors import PastaError
-from pasta.models.base import ConceptModel, History, Progress
-from pasta.models.black_box import seeded
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import ScaledResNet, scaled_resnet
-from pasta.models.training import Loss, outputs, train
+from pasta.models.training import seeded
 from pasta.models.weights import load_torchvision_weights, take_over
 from pasta.params.concepts import BackboneParams
-from pasta.params.networks import GradientParams
+
+Line = tuple[Tensor, Tensor]  # weights, classes x concepts, and bias
 
 
 def new_backbone(
@@ -51,33 +50,12 @@ def frozen_stages(network: ScaledResNet, count: int) -> list[nn.Module]:
     return list(frozen)
 
 
-def seen_concepts(data: TrainingData) -> Tensor:
-    """For every concept, whether any training image shows it."""
-    return data.presence[data.rows("train")].amax(0) > 0
-
-
-def mean_auc(scores: Tensor, presence: Tensor) -> float:
-    """Mean area under the ROC curve of the concepts that some images show and others do not."""
-    ranks = scores.argsort(0).argsort(0).double() + 1
-    shown = presence.double().sum(0)
-    hidden = len(presence) - shown
-    useful = (shown > 0) & (hidden > 0)
-    area = ((ranks * presence).sum(0) - shown * (shown + 1) / 2) / (shown * hidden)
-    return float(area[useful].mean()) if bool(useful.any()) else 0.5
-
-
-def concept_auc(model: ConceptModel, data: TrainingData, split: str) -> float:
-    """How well the concept scores of a split tell images with a concept from those without."""
-    rows, seen = data.rows(split), seen_concepts(data)
-    scores = outputs(model.extractor, data, rows)
-    return mean_auc(scores[:, seen], data.presence[rows][:, seen])
-
-
 class LinearHead(nn.Linear):
     """Concept scores to logits. It starts at zero, so that every class is equally likely."""
 
     def __init__(self, concepts: int, classes: int) -> None:
-        super().__init__(concepts, classes)
+        with torch.random.fork_rng(devices=[]):  # building takes no chance
+            super().__init__(concepts, classes)
         nn.init.zeros_(self.weight)
         nn.init.zeros_(self.bias)
 
@@ -87,57 +65,50 @@ class LinearHead(nn.Linear):
         Scores are standardised first, so that the penalty treats all concepts alike; the scaling
         is then folded into the weights. A score that never varies gets no weight.
         """
-        centre, spread = scores.double().mean(0), scores.double().std(0, unbiased=False)
-        varies = spread > 1e-6
-        scale = torch.where(varies, spread.clamp(min=1e-6).reciprocal(), 0.0)
-        weight, bias = _logistic((scores.double() - centre) * scale, labels, penalty, self)
-        with torch.no_grad():
-            self.weight.copy_(weight * scale)
-            self.bias.copy_(bias - (weight * scale) @ centre)
+        scores = scores.cpu().double()
+        centre, spread = scores.mean(0), scores.std(0, unbiased=False)
+        scale = torch.where(spread > 1e-6, spread.clamp(min=1e-6).reciprocal(), 0.0)
+        weight, bias = fit_logistic(
+            (scores - centre) * scale, labels, self.out_features, penalty, most=500
+        )
+        self.take((weight * scale, bias - (weight * scale) @ centre))
+
+    @torch.no_grad()
+    def take(self, line: Line) -> None:
+        """Put fitted weights into the layer."""
+        self.weight.copy_(line[0])
+        self.bias.copy_(line[1])
 
 
-def _logistic(
-    inputs: Tensor, labels: Tensor, penalty: float, head: LinearHead
-) -> tuple[Tensor, Tensor]:
-    """Minimise mean cross-entropy + penalty / 2 * |weights|^2 in double precision."""
-    weight = torch.zeros(head.out_features, head.in_features, dtype=torch.double)
-    bias = torch.zeros(head.out_features, dtype=torch.double)
-    variables = [weight.requires_grad_(), bias.requires_grad_()]
-    optimizer = torch.optim.LBFGS(
-        variables, max_iter=500, tolerance_grad=1e-6, line_search_fn="strong_wolfe"
+def fit_logistic(
+    scores: Tensor, labels: Tensor, classes: int, penalty: float, most: int = 200
+) -> Line:
+    """Weights and bias that minimise the mean log loss + penalty / 2 x the squared weights.
+
+    In double precision, all examples at once, on the CPU: these are small problems.
+    """
+    weight = torch.zeros(classes, scores.shape[1], dtype=torch.double, requires_grad=True)
+    bias = torch.zeros(classes, dtype=torch.double, requires_grad=True)
+    search = torch.optim.LBFGS(
+        [weight, bias],
+        max_iter=most,
+        tolerance_grad=1e-6,
+        tolerance_change=1e-10,
+        history_size=10,
+        line_search_fn="strong_wolfe",
     )
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        value = (
-            cross_entropy(inputs @ weight.T + bias, labels) + penalty / 2 * weight.square().sum()
-        )
+    def objective() -> Tensor:
+        search.zero_grad()
+        loss = cross_entropy(scores @ weight.T + bias, labels)
+        value = loss + penalty / 2 * weight.square().sum()
         value.backward()  # type: ignore[no-untyped-call]
         return value
 
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    search.step(objective)  # type: ignore[no-untyped-call]
     return weight.detach(), bias.detach()
 
 
-def train_concepts(
-    model: ConceptModel,
-    data: TrainingData,
-    settings: GradientParams,
-    loss: Loss,
-    purpose: str,
-    progress: Progress,
-) -> History:
-    """Train a model's extractor; early stopping looks at the concepts, not at the classes."""
-
-    def validate() -> float:
-        return concept_auc(model, data, "validation")
-
-    return train(
-        model.extractor,
-        data,
-        settings,
-        loss=loss,
-        validate=validate,
-        purpose=purpose,
-        progress=progress,
-    )
+def line_logits(line: Line, scores: Tensor) -> Tensor:
+    """What a linear layer with these weights says."""
+    return scores @ line[0].T + line[1]

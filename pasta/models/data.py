@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+import multiprocessing
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
+from torch.utils.data import DataLoader, Dataset
 
+from pasta import compute
 from pasta.datasets.stored import StoredDataset
 
 if TYPE_CHECKING:
@@ -49,14 +51,17 @@ class ModelContext(Protocol):
 
 @dataclass
 class TrainingData:
-    """One dataset for all its models. Pixels stay memory-mapped; batches are float tensors 0-1."""
+    """One dataset for its models. Pixels stay memory-mapped; batches are float tensors 0-1.
+
+    Batches of images are on the device ``where``; rows, labels and concepts are in main memory.
+    """
 
     dataset: StoredDataset
     seed: int
     params: Params
     root: Path  # of the project
     shared: dict[str, Any] = field(default_factory=dict)  # what several models of a dataset reuse
-    lock: threading.Lock = field(default_factory=threading.Lock)  # while something shared is made
+    where: torch.device = field(default_factory=compute.device)
     _shrunk: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # all images, by their side
 
     @property
@@ -105,34 +110,74 @@ class TrainingData:
 
     def images(self, rows: Tensor | NDArray[np.int64]) -> Tensor:
         """A batch: float 0-1, n x 3 x size x size."""
-        chosen = np.ascontiguousarray(self.dataset.pixels[np.asarray(rows)])
-        return as_tensor(chosen)
+        return _floats(compute.place(_bytes(self.dataset.pixels, np.asarray(rows)), self.where))
 
     def pixels_at(self, side: int) -> NDArray[np.uint8]:
         """All images as bytes, n x side x side x 3; shrunk once, kept for the next time."""
         if side >= self.size:
             return self.dataset.pixels
         if side not in self._shrunk:
-            every = torch.arange(len(self.labels))
-            parts = [_small_bytes(images, side) for _, images in self.batches(every, 256)]
+            whole = self.dataset.pixels
+            parts = [
+                _small_bytes(as_tensor(np.array(whole[start : start + 256])), side)
+                for start in range(0, len(whole), 256)
+            ]
             self._shrunk[side] = np.concatenate(parts)
         return self._shrunk[side]
 
     def batches(self, rows: Tensor, size: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Rows and their images, in order."""
-        for start in range(0, len(rows), size):
-            part = rows[start : start + size]
-            yield part, self.images(part)
+        parts = torch.split(rows, size) if len(rows) else ()
+        for part, pixels in zip(
+            parts, _loaded(self.dataset.pixels, parts, self.where), strict=True
+        ):
+            yield part, _floats(compute.place(pixels, self.where))
+
+
+class _Batches(Dataset[Tensor]):
+    """Whole batches of bytes, by their number."""
+
+    def __init__(self, pixels: NDArray[np.uint8], parts: Sequence[Tensor]) -> None:
+        self.pixels, self.parts = pixels, parts
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, number: int) -> Tensor:
+        return _bytes(self.pixels, self.parts[number].numpy())
+
+
+def _loaded(
+    pixels: NDArray[np.uint8], parts: Sequence[Tensor], where: torch.device
+) -> Iterator[Tensor]:
+    """Batches of bytes; for a GPU they are read ahead into pinned memory by other processes.
+
+    A worker of a cluster may have no processes of its own and reads them itself.
+    """
+    batches = _Batches(pixels, parts)
+    if where.type != "cuda" or not parts:
+        yield from (batches[number] for number in range(len(parts)))
+        return
+    readers = 0 if multiprocessing.current_process().daemon else min(4, compute.threads())
+    yield from DataLoader(batches, batch_size=None, num_workers=readers, pin_memory=True)
 
 
 def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
     """Bytes (n, h, w, 3) to floats 0-1 (n, 3, h, w), channels last in memory as CPUs like it."""
-    return torch.from_numpy(pixels).permute(0, 3, 1, 2).float().div_(255)
+    return _floats(torch.from_numpy(pixels))
 
 
 def shrunk(images: Tensor, size: int) -> Tensor:
     """The images at a smaller size, or as they are if they are not larger."""
     return images if images.shape[-1] <= size else interpolate(images, (size, size), mode="area")
+
+
+def _bytes(pixels: NDArray[np.uint8], rows: NDArray[np.int64]) -> Tensor:
+    return torch.from_numpy(np.ascontiguousarray(pixels[rows]))
+
+
+def _floats(pixels: Tensor) -> Tensor:
+    return pixels.permute(0, 3, 1, 2).float().div_(255)
 
 
 def _small_bytes(images: Tensor, side: int) -> NDArray[np.uint8]:

@@ -10,14 +10,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pasta import compute
 from pasta.datasets.files.images import decode, fit
 from pasta.errors import PastaError
+from pasta.layout import groups
 from pasta.models.base import Classifier, ConceptModel
 from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import load
 from pasta.models.data import as_tensor
 from pasta.params import load_params
-from pasta.paths import dataset_folder, project_root
+from pasta.paths import project_root
 from pasta.registry import did_you_mean
 
 BATCH = 32
@@ -43,9 +45,16 @@ def open_classifier(dataset: str, model: str) -> tuple[Classifier, int]:
     """A trained model of this project and the size of image it wants."""
     if model not in ORDER:
         raise PastaError(f"there is no model called {model!r}. {did_you_mean(model, list(ORDER))}")
-    root = project_root()
-    folder = dataset_folder(dataset, root) / "models" / model
-    classifier, card = load(folder, load_params(), root)
+    root, params = project_root(), load_params()
+    homes = [
+        group.models / model
+        for group in groups(params, root)
+        if group.dataset == dataset and model in params.models[group.key].backbones
+    ]
+    if not homes:
+        raise PastaError(f"no group of the parameters has a model {model!r} of {dataset!r}")
+    classifier, card = load(homes[0], params, root)
+    compute.place(classifier)
     return classifier, int(card["image_size"])
 
 
@@ -53,12 +62,12 @@ def read_image(file: Path, size: int) -> NDArray[np.uint8]:
     """Decode, convert to RGB and bring to size, exactly as the datasets are."""
     if not file.is_file():
         raise PastaError(f"{file}: there is no such file")
-    return np.asarray(fit(decode(file), size), dtype=np.uint8)
+    return np.array(fit(decode(file), size), dtype=np.uint8)  # a copy: torch wants to write
 
 
 def _answers(classifier: Classifier, pixels: NDArray[np.uint8], top: int) -> list[dict[str, Any]]:
     with torch.inference_mode():
-        images = as_tensor(pixels)
+        images = compute.place(as_tensor(pixels), compute.device_of(classifier))
         probabilities = classifier.probabilities(images)
         scores = classifier.concept_scores(images) if isinstance(classifier, ConceptModel) else None
     return [

@@ -1,50 +1,100 @@
-"""Scores of a suite of classifiers, and one MLflow run for each that was trained."""
+"""What others get to know about trained classifiers: one MLflow run each, and a table of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from analysis.classification import classification_scores, confusion
 from pasta import store
-from pasta.datasets.stored import CONCEPTS, IMAGES, PIXELS, REGIONS
+from pasta.datasets.stored import open_dataset
+from pasta.layout import Group
 from pasta.models.base import MODELS
 from pasta.models.catalog import ORDER
-from pasta.models.data import TrainingData
-from pasta.models.suite import Trained, settings
-from pasta.models.tracked import register
-from pasta.tracking import tracked_run
+from pasta.models.suite import Trained
+from pasta.tracking import LARGEST_ARTIFACT, Run, quiet, tracked_run
 
-Score = dict[str, Any]
-Figures = tuple[Callable[..., Any], Callable[..., Any]]  # learning curves, confusion
+SERVED = Path(__file__).with_name("served.py")
 
 
-def describe(data: TrainingData, trained: Trained) -> Score:
-    """Accuracy and macro-F1 with intervals, kind and size of a model."""
-    labels = data.labels[data.rows("test")].numpy()
-    predicted = trained.probabilities.argmax(1).numpy()
-    table = classification_scores(labels, predicted, len(data.classes), seed=data.seed)
-    measures = {
-        str(row["measure"]): {key: round(float(row[key]), 4) for key in ("estimate", "low", "high")}
-        for row in table.to_dict("records")
-    }
-    return {
-        **measures,
-        "n": len(labels),
-        "kind": trained.model.kind,
-        "parameters": trained.card["parameters"],
-    }
+@contextmanager
+def tracked(group: Group, trained: Trained) -> Iterator[Run]:
+    """One run: settings, curves, scores, the data's md5s and the registered model.
+
+    Figures are added by the caller.
+    """
+    name, card, score = trained.name, trained.card, trained.score
+    with tracked_run(
+        "classifiers",
+        "train",
+        f"{group.key}-{name}",
+        inputs=[group.images],
+        params={"dataset": group.dataset, "model": name, **card["settings"]},
+    ) as run:
+        tags = {"group": group.key, "dataset": group.dataset, "model": name, "title": _title(name)}
+        run.set_tags(tags)
+        run.log_metrics(
+            {
+                **{
+                    measure + suffix: score[measure][key]
+                    for measure in ("accuracy", "macro_f1")
+                    for key, suffix in {"estimate": "", "low": "_low", "high": "_high"}.items()
+                },
+                "seconds": trained.seconds,
+                "parameters": card["parameters"],
+            }
+        )
+        for curve, values in trained.history.curves.items():
+            run.log_curve(curve, values)
+        register(run, group, name)
+        yield run
 
 
-def collect(files: Mapping[str, Path]) -> pd.DataFrame:
-    """The scores of several datasets as one tidy table."""
+def register(run: Run, group: Group, name: str) -> None:
+    """Register a checkpoint as ``{group}-{model}`` with a signature and an input example.
+
+    Large weights stay in DVC; then the run only carries the card with their md5.
+    """
+    import mlflow  # not before the run is open: its telemetry must be off by then
+    from mlflow.models import ModelSignature
+    from mlflow.types import Schema, TensorSpec
+
+    folder, pixels = group.models / name, open_dataset(group.images).pixels
+    if sum(file.stat().st_size for file in folder.iterdir()) > 20 * LARGEST_ARTIFACT:
+        run.log_file(folder / "model.json")
+        return
+    classes = len(store.read_json(folder / "model.json")["classes"])
+    signature = ModelSignature(
+        Schema([TensorSpec(np.dtype("uint8"), (-1, *pixels.shape[1:]))]),
+        Schema([TensorSpec(np.dtype("float32"), (-1, classes))]),
+    )
+    with quiet():
+        mlflow.pyfunc.log_model(
+            name="model",
+            python_model=str(SERVED),
+            artifacts={"checkpoint": str(folder)},
+            signature=signature,
+            input_example=np.array(pixels[:1]),
+            pip_requirements=["pasta-xai"],
+            registered_model_name=f"{group.key}-{name}",
+        )
+
+
+def collect(groups: Sequence[Group]) -> pd.DataFrame:
+    """The scores of several groups as one tidy table."""
     rows = [
-        {"dataset": dataset, "model": model, "measure": measure, "n": own["n"], **own[measure]}
-        for dataset, file in files.items()
-        for model, own in store.read_json(file).items()
+        {
+            "dataset": group.dataset,
+            "model": model,
+            "measure": measure,
+            "n": own["n"],
+            **own[measure],
+        }
+        for group in groups
+        for model, own in store.read_json(group.models / "accuracy.json").items()
         for measure in ("accuracy", "macro_f1")
     ]
     return pd.DataFrame(rows)
@@ -53,43 +103,6 @@ def collect(files: Mapping[str, Path]) -> pd.DataFrame:
 def titles() -> dict[str, str]:
     """How the papers call the models, in their order."""
     return {name: _title(name) for name in ORDER}
-
-
-def track(data: TrainingData, trained: Trained, folder: Path, own: Score, figures: Figures) -> None:
-    """One run: settings, curves, confusion, scores, the data's md5s and the registered model."""
-    name, history = trained.name, trained.history
-    inputs = [folder / file for file in (IMAGES, REGIONS, CONCEPTS, PIXELS)]
-    record = folder / "models" / f"{name}.run.json"
-    sections = {
-        "dataset": data.name,
-        "model": name,
-        **settings(data, name).model_dump(mode="json"),
-    }
-    with tracked_run(
-        "classifiers", "train", f"{data.name}-{name}",
-        inputs=inputs, params=sections, record=record,
-    ) as run:  # fmt: skip
-        run.set_tags({"dataset": data.name, "model": name, "title": _title(name)})
-        run.log_metrics(
-            {
-                "accuracy": own["accuracy"]["estimate"],
-                "accuracy_low": own["accuracy"]["low"],
-                "accuracy_high": own["accuracy"]["high"],
-                "macro_f1": own["macro_f1"]["estimate"],
-                "macro_f1_low": own["macro_f1"]["low"],
-                "macro_f1_high": own["macro_f1"]["high"],
-                "seconds": trained.card["seconds"],
-                "parameters": own["parameters"],
-            }
-        )
-        if history is not None and history.curves:
-            for curve, values in history.curves.items():
-                run.log_curve(curve, values)
-            run.log_figure(figures[0](history.curves, history.best_epoch), "curves.png")
-        labels = data.labels[data.rows("test")].numpy()
-        counts = confusion(labels, trained.probabilities.argmax(1).numpy(), len(data.classes))
-        run.log_figure(figures[1](counts, data.classes), "confusion.png")
-        register(run, data, name, folder / "models" / name)
 
 
 def _title(name: str) -> str:

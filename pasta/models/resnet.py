@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
-from pasta.models.black_box import fit_black_box, seeded
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
+from pasta.models.training import fit_black_box, seeded
 from pasta.models.weights import load_torchvision_weights
 from pasta.params.concepts import BackboneParams
 from pasta.params.networks import ResNetParams

@@ -7,8 +7,10 @@ from typing import Any
 
 import mlflow
 import numpy as np
+import torch
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
+from pasta import compute
 from pasta.models.checkpoint import load
 from pasta.models.data import as_tensor
 from pasta.params import load_params
@@ -30,12 +32,10 @@ class ServedClassifier(PythonModel):
         params: dict[str, Any] | None = None,
     ) -> Any:
         """Class probabilities, one row per image."""
-        import torch
-
         del context, params
         with torch.inference_mode():
-            images = as_tensor(np.ascontiguousarray(model_input, dtype=np.uint8))
-            return self.model.probabilities(images).numpy()
+            images = as_tensor(np.array(model_input, dtype=np.uint8))
+            return compute.to_numpy(self.model.probabilities(images))
 
 
 mlflow.models.set_model(ServedClassifier())

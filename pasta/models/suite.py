@@ -1,132 +1,159 @@
-"""All models of one dataset: trained when something they depend on has changed, else reused."""
+"""All classifiers of one group: trained, written down, and asked about the test images."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
-from pasta import store, tables
-from pasta.datasets.stored import CONCEPTS, IMAGES, PIXELS, REGIONS
+from analysis.classification import classification_scores
+from pasta import compute, store, tables
+from pasta.datasets.stored import IMAGES, open_dataset
 from pasta.errors import PastaError
+from pasta.layout import Group
 from pasta.models import checkpoint
-from pasta.models.base import MODELS, Classifier, History
+from pasta.models.base import MODELS, History, silent
 from pasta.models.catalog import ORDER
+from pasta.models.clip.encoder import FOLDER
 from pasta.models.data import TrainingData
-from pasta.models.fingerprint import code_digest, fingerprint
 from pasta.models.training import outputs
-from pasta.tracking import file_md5
+from pasta.params import Params
+from pasta.params.models import ModelsParams
+from pasta.resume import Arrays, kept_units
 
-CODE = Path(__file__).parent
-THREADS = 2  # of torch, for a model that is trained alone
+Score = dict[str, Any]
+Say = Callable[..., None]  # model, a few words
+
+
+@dataclass(frozen=True)
+class TrainUnit:
+    """Classifiers that one process trains one after the other; they may share an encoder."""
+
+    group: Group
+    names: tuple[str, ...]
+    params: Params
+    root: Path  # of the project
 
 
 @dataclass
 class Trained:
-    """One model of the suite after its training, or as it was found."""
+    """One classifier after its training."""
 
     name: str
-    model: Classifier
     card: dict[str, Any]
-    history: History | None  # None: nothing had to be trained
-    probabilities: Tensor = field(default_factory=lambda: torch.empty(0))  # of the test images
+    history: History
+    kind: str
+    seconds: float
+    probabilities: NDArray[np.float32]  # of the test images
+    score: Score
 
 
-Say = Callable[..., None]  # model, a few words and, if known, how much is done of how much
+def train_group(group: Group, params: Params, root: Path, say: Say = silent) -> list[Trained]:
+    """Train all classifiers of a group and write them, their predictions and their accuracies.
 
-
-def train_suite(
-    data: TrainingData,
-    folder: Path,
-    say: Say,
-    names: Sequence[str] = ORDER,
-    workers: int = 1,
-    ready: Callable[[Trained], None] | None = None,
-) -> list[Trained]:
-    """Train what has changed, ``workers`` models at a time, and reuse the rest.
-
-    Each model is saved as soon as it is ready, so a killed run continues where it was; ``ready``
-    hears of it then, while others are still trained. Models that others start from come first and
-    have torch's threads for themselves; the rest are trained side by side with one thread each.
-    Both numbers are fixed, so that the result does not depend on the number of cores.
+    Those that others start from come first, the rest side by side. After a kill the next attempt
+    goes on with what is missing.
     """
+    section = params.models[group.key]
+    require_starts(group.key, section)
+    data = open_data(group, params, root)
     require_examples(data)
-    prints = fingerprints(data, names)
+    started_from = {need for name in section.backbones for need in getattr(section, name).needs}
+    waves: list[list[tuple[str, ...]]]
+    waves = [[(name,)] for name in section.backbones if name in started_from]
+    waves.append(_rest(section, started_from))
     done: dict[str, Trained] = {}
-    for name in names:
-        stored = _reuse(folder / name, prints[name], data)
-        if stored is not None:
-            done[name] = _ready(stored, data)
-    tell = ready or (lambda _: None)
-    for found in done.values():
-        tell(found)
-    missing = [name for name in names if name not in done]
-    models = {name: MODELS[name].build(data, settings(data, name)) for name in missing}
-    torch.set_num_threads(THREADS)
-    alone = [name for name in missing if _is_start(data, name, missing)]
-    beside = {name: models[name] for name in missing if name not in alone}
-    first = (_fit(data, name, models[name], say) for name in alone)
-    for trained in chain(first, _trained(data, beside, say, workers)):
-        card = {**trained.card, "fingerprint": prints[trained.name]}
-        checkpoint.save(trained.model, folder / trained.name, card)
-        done[trained.name] = trained
-        tell(trained)
-    return [done[name] for name in names]
+    with kept_units(f"train@{group.key}", _inputs(group, section, root)) as kept:
+        for wave in waves:
+            units = [TrainUnit(group, names, params, root) for names in wave]
+            for place, arrays in compute.map_units(train_unit, units, kept):
+                for name in units[place].names:
+                    done[name] = own = _written(name, arrays, data, group)
+                    right = own.score["accuracy"]["estimate"]
+                    say(name, f"trained in {own.seconds:.1f} s, {right:.1%} of test images right")
+        suite = [done[name] for name in ORDER if name in done]
+        table, images = predictions(data, suite), data.dataset.images
+        file = group.models / "predictions.parquet"
+        store.write(table, file, tables.PREDICTIONS, {"images": images})
+        scores = {trained.name: trained.score for trained in suite}
+        store.write_json(scores, group.models / "accuracy.json")
+    return suite
 
 
-def settings(data: TrainingData, name: str) -> Any:
-    """The model's section of the parameters of this dataset."""
-    return getattr(data.params.models[data.name], name)
-
-
-def fingerprints(data: TrainingData, names: Sequence[str]) -> dict[str, str]:
-    """One number per model over its settings, its data, its code and the models it starts from."""
-    files = [data.dataset.folder / name for name in (IMAGES, REGIONS, CONCEPTS, PIXELS)]
-    common = {
-        "data": [file_md5(file) for file in files],
-        "code": code_digest([CODE]),
-        "seed": data.seed,
-    }
-    encoder = data.root / "pipelines/data/clip/clip.json"
-    found: dict[str, str] = {}
-    for name in names:
-        parts: dict[str, Any] = {
-            **common,
+def train_unit(unit: TrainUnit) -> Arrays:
+    """Train the classifiers of a unit: weights, test probabilities and what else is known."""
+    data = open_data(unit.group, unit.params, unit.root)
+    found: Arrays = {}
+    for name in unit.names:
+        started = time.perf_counter()
+        settings = getattr(unit.params.models[unit.group.key], name)
+        for need in settings.needs:
+            folder = unit.group.models / need
+            data.shared[need], _ = checkpoint.load(folder, unit.params, unit.root, data.shared)
+            compute.place(data.shared[need], data.where)
+        model = MODELS[name].build(data, settings)
+        compute.place(model, data.where)
+        history = MODELS[name].fit(model, data, settings, silent)
+        model.eval()
+        seconds = time.perf_counter() - started
+        probabilities = outputs(model.probabilities, data, data.rows("test"))
+        card = {
             "model": name,
-            "settings": settings(data, name).model_dump(mode="json"),
-            "needs": [found[other] for other in settings(data, name).needs],
+            "dataset": data.name,
+            "classes": list(data.classes),
+            "concepts": list(getattr(model, "concepts", ())),
+            "image_size": data.size,
+            "seed": data.seed,
+            "settings": settings.model_dump(mode="json"),
+            "parameters": sum(value.numel() for value in model.parameters()),
+            "best_epoch": history.best_epoch,
         }
-        if MODELS.entry(name).metadata.get("encoder") == "clip":
-            parts["clip"] = store.read_json(encoder)["md5"]
-        found[name] = fingerprint(parts)
+        known = {"card": card, "history": asdict(history), "kind": model.kind, "seconds": seconds}
+        found |= {f"{name}/state/{key}": value for key, value in checkpoint.arrays(model).items()}
+        found[f"{name}/probabilities"] = compute.to_numpy(probabilities)
+        found[f"{name}/known"] = np.array(json.dumps(known))
     return found
+
+
+def open_data(group: Group, params: Params, root: Path) -> TrainingData:
+    """The images that a group is trained on."""
+    return TrainingData(open_dataset(group.images), params.seed, params, root)
 
 
 def predictions(data: TrainingData, suite: Sequence[Trained]) -> pd.DataFrame:
     """What each model says about each test image."""
-    rows = data.rows("test")
-    identity = data.dataset.images.iloc[rows.numpy()]
+    rows = data.rows("test").numpy()
+    identity = data.dataset.images.iloc[rows]
     frames = []
     for trained in suite:
-        probability, predicted = trained.probabilities.max(1)
+        predicted = trained.probabilities.argmax(1)
         frame = identity[["dataset", "image_id"]].assign(
             model=trained.name,
-            predicted=[data.classes[index] for index in predicted.tolist()],
+            predicted=[data.classes[index] for index in predicted],
             # rounding may lift a sum of floats a hair above one
-            probability=probability.double().clamp(0, 1).numpy(),
-            correct=(predicted == data.labels[rows]).numpy(),
+            probability=trained.probabilities.max(1).astype(np.float64).clip(0, 1),
+            correct=predicted == data.labels.numpy()[rows],
         )
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)[list(tables.PREDICTIONS.columns)]
+
+
+def require_starts(key: str, section: ModelsParams) -> None:
+    """A classifier and the one that it starts from belong to the same group."""
+    for name in section.backbones:
+        for need in getattr(section, name).needs:
+            if need not in section.backbones:
+                raise PastaError(
+                    f"models.{key}.{name} starts from {need}, which the group {key!r} does not "
+                    f"have. Add models.{key}.{need}, or let {name} start from 'scratch'."
+                )
 
 
 def require_examples(data: TrainingData) -> None:
@@ -142,68 +169,55 @@ def require_examples(data: TrainingData) -> None:
             )
 
 
-def _reuse(folder: Path, print_: str, data: TrainingData) -> Trained | None:
-    """The stored model, if it was trained from exactly what there is now."""
-    if not (folder / checkpoint.CARD).is_file():
-        return None
-    card = checkpoint.read_card(folder)
-    if card.get("fingerprint") != print_:
-        return None
-    model, card = checkpoint.load(folder, data.params, data.root, data.shared)
-    return Trained(folder.name, model, card, None)
+def _rest(section: ModelsParams, first: set[str]) -> list[tuple[str, ...]]:
+    """Names of each unit, the longest first; what looks through CLIP's eyes makes one unit."""
+    names = [name for name in section.backbones if name not in first]
+    clip = tuple(name for name in names if _sees_by_clip(name))
+    long = [name for name in names if name not in clip]
+    long.sort(key=lambda name: -_effort(section, name))
+    return [*((name,) for name in long), *([clip] if clip else [])]
 
 
-def _is_start(data: TrainingData, name: str, others: Sequence[str]) -> bool:
-    return any(name in settings(data, other).needs for other in others)
-
-
-def _trained(
-    data: TrainingData, models: Mapping[str, Classifier], say: Say, workers: int
-) -> Iterator[Trained]:
-    """Yield each model when it is trained.
-
-    The longest begin first, so that no worker is idle at the end; one worker sees to the quick ones
-    before, so that there is something to tell MLflow meanwhile.
-    """
-    efforts = {name: _effort(data, name) for name in models}
-    long = sorted((name for name in models if efforts[name] > 0), key=lambda name: -efforts[name])
-    quick = [name for name in models if efforts[name] == 0]
-    order = [*long[: workers - 1], *quick, *long[workers - 1 :]]
-    torch.set_num_threads(1)  # here too, where MLflow tries each model: more would only wait
-    with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        jobs = [pool.submit(_fit, data, name, models[name], say) for name in order]
-        for job in as_completed(jobs):
-            yield job.result()
-
-
-def _effort(data: TrainingData, name: str) -> float:
+def _effort(section: ModelsParams, name: str) -> float:
     """How long the model's training takes compared with others', roughly."""
-    training = getattr(settings(data, name), "training", None)
-    return training.epochs * MODELS.entry(name).metadata.get("effort", 1) if training else 0
+    training = getattr(section, name).training
+    return float(training.epochs * MODELS.entry(name).metadata.get("effort", 1))
 
 
-def _fit(data: TrainingData, name: str, model: Classifier, say: Say) -> Trained:
-    started = time.perf_counter()
-    history = MODELS[name].fit(model, data, settings(data, name), partial(say, name))
-    model.eval()
-    card = {
-        "model": name,
-        "dataset": data.name,
-        "classes": list(data.classes),
-        "concepts": list(getattr(model, "concepts", ())),
-        "image_size": data.size,
-        "seed": data.seed,
-        "settings": settings(data, name).model_dump(mode="json"),
-        "parameters": sum(value.numel() for value in model.parameters()),
-        "seconds": round(time.perf_counter() - started, 2),
-        "best_epoch": history.best_epoch,
+def _sees_by_clip(name: str) -> bool:
+    return MODELS.entry(name).metadata.get("encoder") == "clip"
+
+
+def _inputs(group: Group, section: ModelsParams, root: Path) -> Iterator[Path]:
+    yield group.images
+    if any(_sees_by_clip(name) for name in section.backbones):
+        yield root / FOLDER
+
+
+def _written(name: str, arrays: Arrays, data: TrainingData, group: Group) -> Trained:
+    """Write one checkpoint; what is left to know of the model."""
+    known, probabilities = json.loads(str(arrays[f"{name}/known"])), arrays[f"{name}/probabilities"]
+    before = f"{name}/state/"
+    state = {
+        key.removeprefix(before): value for key, value in arrays.items() if key.startswith(before)
     }
-    return _ready(Trained(name, model, card, history), data)
+    checkpoint.write(state, group.models / name, known["card"])
+    score = _score(data, probabilities, known)
+    history = History(**known["history"])
+    return Trained(
+        name, known["card"], history, known["kind"], known["seconds"], probabilities, score
+    )
 
 
-def _ready(trained: Trained, data: TrainingData) -> Trained:
-    """Predict the test images, and let other models of the dataset start from this one."""
-    model = trained.model
-    trained.probabilities = outputs(model.probabilities, data, data.rows("test"))
-    data.shared[trained.name] = model
-    return trained
+def _score(data: TrainingData, probabilities: NDArray[np.float32], known: dict[str, Any]) -> Score:
+    """Accuracy and macro-F1 with intervals, kind and size of a model."""
+    labels = data.labels[data.rows("test")].numpy()
+    table = classification_scores(
+        labels, probabilities.argmax(1), len(data.classes), seed=data.seed
+    )
+    measures = {
+        str(row["measure"]): {key: round(float(row[key]), 4) for key in ("estimate", "low", "high")}
+        for row in table.to_dict("records")
+    }
+    parameters = known["card"]["parameters"]
+    return {**measures, "n": len(labels), "kind": known["kind"], "parameters": parameters}

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torchvision.models.vision_transformer import VisionTransformer
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
-from pasta.models.black_box import fit_black_box, seeded
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
+from pasta.models.training import fit_black_box, seeded
 from pasta.models.weights import load_torchvision_weights
 from pasta.params.networks import StemParams, TransformerParams
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 
+import torch.hub
 from torch import Tensor, nn
+from torchvision.models import get_model_weights
 
 from pasta.errors import PastaError
 
@@ -20,8 +22,6 @@ def load_torchvision_weights(
     They are taken from torch's cache or downloaded there; without network the error says which
     file to put where.
     """
-    from torchvision.models import get_model_weights
-
     known = get_model_weights(architecture)
     if name not in known.__members__:
         raise PastaError(f"{architecture} has no weights {name!r}: {', '.join(known.__members__)}")
@@ -48,8 +48,6 @@ def take_over(network: nn.Module, state: Mapping[str, Tensor], skip: Sequence[st
 
 
 def _state(weights: Any) -> Mapping[str, Tensor]:
-    import torch.hub
-
     folder = Path(torch.hub.get_dir()) / "checkpoints"
     try:
         state: Mapping[str, Tensor] = weights.get_state_dict(progress=True, check_hash=True)

@@ -13,18 +13,10 @@ import torch
 from torch import Tensor
 
 from pasta.models.base import MODELS, ConceptModel, History, Progress
-from pasta.models.black_box import seeded
-from pasta.models.concept_parts import (
-    LinearHead,
-    new_backbone,
-    seen_concepts,
-    start_backbone,
-    train_concepts,
-)
+from pasta.models.concept_parts import LinearHead, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
-from pasta.models.detector import FINEST_STRIDE, Detections, PartDetector
-from pasta.models.detector_targets import part_boxes
-from pasta.models.training import outputs
+from pasta.models.detector import FINEST_STRIDE, Detections, PartDetector, part_boxes
+from pasta.models.training import fit_extractor, outputs, seeded, seen_concepts
 from pasta.params.concepts import XnesylParams
 
 PURPOSE = "xnesyl"
@@ -79,7 +71,7 @@ class XnesylRecipe:
         def loss(images: Tensor, rows: Tensor, flipped: Tensor) -> Tensor:
             return detector.loss(images, boxes.take(rows, flipped, data.size))
 
-        history = train_concepts(model, data, settings.training, loss, PURPOSE, progress)
+        history = fit_extractor(model, data, settings.training, PURPOSE, progress, loss)
         rows = data.rows("train")
         model.head.fit(outputs(detector, data, rows), data.labels[rows], settings.penalty)
         return history

@@ -1,4 +1,4 @@
-"""A few made-up explanations on disk, and an encoder that counts what it is asked."""
+"""A group with a few made-up explanations, and an encoder that counts what it is asked."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
-from pasta.params.embedding import EmbeddingParams, HandcraftedParams
+from pasta.embedding.base import ENCODERS
+from pasta.layout import Group
+from pasta.params.embedding import EmbeddingParams, HandcraftedParams, VariantsParams
 from pasta.seeds import generator
 
-torch.set_num_threads(1)
+compute.limit_threads()
 SIZE, NUMBER = 16, 6
 SALIENCY = (("gradcam", "resnet50"), ("lime", "vit_b_16"))
 CONCEPT = (("clip_qda", "clip_qda"),)
@@ -35,23 +37,19 @@ def settings(**changes: Any) -> EmbeddingParams:
         "template": "",
         "batch_size": 4,
         "handcrafted": HandcraftedParams(ranks=(1, 2, 3), components=3, folds=3, shrinkage=0.5),
+        "variants": VariantsParams(images=(), n_top=(), template="", weighted=False, encoders={}),
     }
     return EmbeddingParams(**{**plain, **changes})
-
-
-def silent(*words: Any) -> None:
-    """Progress that nobody looks at."""
 
 
 class Counting:
     """Projects pictures and hashes texts; remembers how many it was asked for."""
 
-    def __init__(self, name: str = "counting", md5: str = "0" * 32, room: int = 40) -> None:
+    def __init__(self, md5: str = "0" * 32, name: str = "counting", room: int = 40) -> None:
         self.name, self.size, self.width, self.room = name, SIZE, 8, room
         self._md5 = md5
         self.pictures = 0
         self.read: list[str] = []
-        self.break_after = 10**9  # pictures
         random = generator(0, "projection", md5)
         self.matrix = torch.from_numpy(random.normal(size=(3 * SIZE * SIZE, self.width)))
 
@@ -61,8 +59,6 @@ class Counting:
 
     def images(self, batch: Tensor) -> Tensor:
         self.pictures += len(batch)
-        if self.pictures > self.break_after:
-            raise KeyboardInterrupt
         return normalize(batch.double().flatten(1) @ self.matrix, dim=1).float()
 
     def texts(self, texts: Sequence[str]) -> Tensor:
@@ -74,8 +70,17 @@ class Counting:
         return len(text) <= self.room
 
 
-def write_dataset(folder: Path, not_ok: str = "") -> Path:
+@ENCODERS.register("counting", title="an encoder for tests", weights="none")
+def open_counting(weights: str, root: Path) -> Counting:
+    """A new one; its weights are its md5."""
+    del root
+    return Counting("0" * 32 if weights == "none" else weights)
+
+
+def write_group(root: Path, not_ok: str = "", key: str = "catsdogscars") -> Group:
     """Images and explanations; ``not_ok`` is a sample whose map is constant."""
+    group = Group(key, "catsdogscars", root / "pipelines/data")
+    folder, out = group.images, group.explanations
     words = vocabulary("catsdogscars")
     random = generator(0, "small")
     names = [f"{number:04d}" for number in range(NUMBER)]
@@ -99,7 +104,7 @@ def write_dataset(folder: Path, not_ok: str = "") -> Path:
     for method, backbone in SALIENCY:
         signs = (-1, 1) if method == "lime" else (0, 1)
         maps = random.uniform(*signs, (3 * NUMBER, SIZE, SIZE)).astype(np.float16)
-        store.write_array(maps, folder / "explanations" / f"{method}.{backbone}.npy")
+        store.write_array(maps, out / f"{method}.{backbone}.npy")
     for method, backbone in CONCEPT:
         values = random.uniform(-1, 1, (3 * NUMBER, len(words.concepts)))
         rows = [
@@ -107,13 +112,13 @@ def write_dataset(folder: Path, not_ok: str = "") -> Path:
             for row, line in enumerate(values)
             for concept, value in zip(words.concepts, line, strict=True)
         ]
-        file = folder / "explanations" / f"{method}.{backbone}.parquet"
+        file = out / f"{method}.{backbone}.parquet"
         store.write(tables.ATTRIBUTIONS.frame(rows), file, tables.ATTRIBUTIONS)
-    write_tables(folder, (*SALIENCY, *CONCEPT), not_ok)
-    return folder
+    write_tables(out, (*SALIENCY, *CONCEPT), not_ok)
+    return group
 
 
-def write_tables(folder: Path, techniques: Sequence[tuple[str, str]], not_ok: str = "") -> None:
+def write_tables(out: Path, techniques: Sequence[tuple[str, str]], not_ok: str = "") -> None:
     """The tables of explanations and of perturbed copies."""
     explained: list[dict[str, Any]] = []
     copies: list[dict[str, Any]] = []
@@ -148,14 +153,14 @@ def write_tables(folder: Path, techniques: Sequence[tuple[str, str]], not_ok: st
                 for place, strength in enumerate(("light", "strong"), 1)
             ]
     frame = tables.EXPLANATIONS.frame(explained)
-    store.write(frame, folder / "explanations.parquet", tables.EXPLANATIONS)
-    store.write(tables.PERTURBED.frame(copies), folder / "perturbed.parquet", tables.PERTURBED)
+    store.write(frame, out / "explanations.parquet", tables.EXPLANATIONS)
+    store.write(tables.PERTURBED.frame(copies), out / "perturbed.parquet", tables.PERTURBED)
 
 
-def change_map(folder: Path, row: int) -> None:
+def change_map(group: Group, row: int) -> None:
     """Another map of the first technique, in the place of the old one."""
     method, backbone = SALIENCY[0]
-    file = folder / "explanations" / f"{method}.{backbone}.npy"
+    file = group.explanations / f"{method}.{backbone}.npy"
     maps = np.array(store.read_array(file))
     maps[row] = np.flip(maps[row])
     store.write_array(maps, file)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from pasta import store
+from pasta import compute, store
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.embedding.base import ENCODERS, about
 from pasta.embedding.encoders import OpenClip, open_encoder
@@ -21,6 +21,7 @@ from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import readable
 from tests.embedding.small import settings
+from tests.models.small import DEVICES
 
 SIDE = 32
 LONG = "The model's prediction is motivated by the concepts:"
@@ -44,7 +45,7 @@ def save_trained(tiny: OpenClip, root: Path) -> None:
 def test_the_papers_encoders_are_registered_with_weights_that_open_clip_knows() -> None:
     import open_clip
 
-    assert set(ENCODERS) == {
+    assert set(ENCODERS) - {"counting"} == {
         "tiny-clip",
         "clip-vit-l-14-336",
         "siglip-vit-l-16-384",
@@ -185,18 +186,18 @@ def test_tokens_are_counted_before_padding_where_padding_is_not_zero(tiny: OpenC
         return {"input_ids": [[7] * len(text.split()) + [1] for text in texts]}
 
     strange = SimpleNamespace(tokenizer=tokens, clean_fn=str.strip, context_length=4)
-    tower = {"visual": torch.nn.Identity(), "prepare": torch.nn.Identity()}
-    clip: Any = SimpleNamespace(size=SIDE, tokenizer=strange, **tower)
+    clip: Any = SimpleNamespace(size=SIDE, tokenizer=strange)
     encoder = OpenClip(clip, "siglip")
     assert encoder.fits("one two three")
     assert not encoder.fits("one two three four")
 
 
-def test_the_first_pictures_may_come_from_several_threads() -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
+@pytest.mark.parametrize("where", DEVICES)
+def test_pictures_and_texts_stay_on_the_device_of_the_encoder(where: str) -> None:
     model, tokenizer = open_model("pasta-tiny", None, SIDE, seed=3)
-    fresh = OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(fresh.images, [pictures()] * 8))
-    assert all(torch.allclose(one, found[0], atol=1e-6) for one in found)
+    clip = ClipEncoder(model, tokenizer, "pasta-tiny/random")
+    compute.place(clip, torch.device(where))
+    encoder = OpenClip(clip, "tiny-clip")
+    in_bytes = pictures(3, 2 * SIDE).mul(255).byte()
+    assert encoder.images(in_bytes).device.type == where
+    assert encoder.texts(["cat", "a dog"]).device.type == where

@@ -12,21 +12,14 @@ from pasta.embedding.handcrafted import (
     accuracies,
     complexity,
     coordinates,
-    embed_handcrafted,
     features,
+    handcrafted_features,
+    identity,
     stratified_folds,
     variance,
 )
-from pasta.embedding.stored import FOLDER, load_embeddings
 from pasta.seeds import generator
-from tests.embedding.small import (
-    NUMBER,
-    change_map,
-    contents,
-    settings,
-    silent,
-    write_dataset,
-)
+from tests.embedding.small import NUMBER, change_map, settings, write_group
 
 CHOSEN = settings().handcrafted
 LABELS = np.array(["cat", "dog", "cat", "dog", "cat", "dog"])
@@ -126,31 +119,20 @@ def test_a_copy_without_numbers_makes_only_its_variances_missing() -> None:
     assert np.isfinite(np.delete(found, 4, axis=0)).all()
 
 
-def test_features_are_stored_like_vectors_and_kept(tmp_path: Path) -> None:
-    dataset = write_dataset(tmp_path / "catsdogscars")
-    said: list[str] = []
-    embed_handcrafted(dataset, settings(), dataset / FOLDER, silent)
-    before = contents(dataset / FOLDER)
-    found = load_embeddings(dataset, settings(encoder="handcrafted"))
-    assert found.vectors.shape == (3 * NUMBER, len(NAMES))
-    assert found.usable.all()
-
-    def say(technique: str, words: str, *_: int) -> None:
-        said.append(f"{technique} {words}")
-
-    embed_handcrafted(dataset, settings(), dataset / FOLDER, say)
-    assert contents(dataset / FOLDER) == before
-    change_map(dataset, NUMBER)  # a light copy
-    embed_handcrafted(dataset, settings(), dataset / FOLDER, say)
-    assert [words.split()[1] for words in said] == ["kept"] * 3 + ["computed", "kept", "kept"]
-    after = load_embeddings(dataset, settings(encoder="handcrafted")).vectors
-    assert np.argwhere(after != found.vectors).tolist() == [[0, 0], [0, 2]]
+def test_features_of_a_technique_follow_its_explanations(tmp_path: Path) -> None:
+    group = write_group(tmp_path)
+    before = handcrafted_features(group, CHOSEN)
+    assert set(before) == {"gradcam.resnet50", "lime.vit_b_16", "clip_qda.clip_qda"}
+    for values in before.values():
+        assert values.shape == (NUMBER, len(NAMES))
+        assert np.isfinite(values).all()
+    change_map(group, NUMBER)  # a light copy
+    after = handcrafted_features(group, CHOSEN)
+    changed = after["gradcam.resnet50"] != before.pop("gradcam.resnet50")
+    assert np.argwhere(changed).tolist() == [[0, 0], [0, 2]]
+    assert all(np.array_equal(after[name], values) for name, values in before.items())
 
 
-def test_other_settings_mean_other_features(tmp_path: Path) -> None:
-    dataset = write_dataset(tmp_path / "catsdogscars")
-    embed_handcrafted(dataset, settings(), dataset / FOLDER, silent)
-    first = load_embeddings(dataset, settings(encoder="handcrafted")).encoder["md5"]
+def test_other_settings_mean_other_features() -> None:
     other = CHOSEN.model_copy(update={"ranks": (1, 2, 4)})
-    embed_handcrafted(dataset, settings(handcrafted=other), dataset / FOLDER, silent)
-    assert load_embeddings(dataset, settings(encoder="handcrafted")).encoder["md5"] != first
+    assert identity(other)["md5"] != identity(CHOSEN)["md5"]

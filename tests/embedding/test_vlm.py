@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from pasta import compute
 from pasta.embedding.base import Encoder
 from pasta.embedding.encoders import ENCODERS
 from pasta.errors import PastaError
+from tests.models.small import DEVICES
 
 transformers: Any = pytest.importorskip("transformers")
 PADDING, UNKNOWN, START = "[PAD]", "[UNK]", "[CLS]"
@@ -111,6 +114,21 @@ def test_batches_and_padding_change_nothing_but_rounding(encoder: Encoder) -> No
     alone = torch.cat([encoder.texts([text]) for text in texts])
     assert torch.allclose(encoder.texts(texts), alone, atol=1e-5)
     assert encoder.texts([]).shape == (0, encoder.width)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_pictures_and_texts_stay_on_the_device_of_the_encoder(
+    encoder: Encoder, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: Any = encoder
+    model = copy.deepcopy(there.model)
+    compute.place(model, torch.device(where))
+    moved = type(there)(model, there.tokenizer, there.name)
+    if where == "meta":  # transformers asks whether masks are full; without values the answer is no
+        monkeypatch.setattr(torch.Tensor, "__bool__", lambda _: False)
+        monkeypatch.setattr(torch, "_check_tensor_all_with", lambda *_: None)
+    assert moved.images(pictures().mul(255).byte()).device.type == where
+    assert moved.texts(["wheel", "door, eye"]).device.type == where
 
 
 def test_every_corner_of_a_picture_counts(encoder: Encoder) -> None:

@@ -6,18 +6,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import torch
-
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.datasets.build import build_images
 from pasta.datasets.concepts import concept_table
 from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.stored import CONCEPTS, open_dataset
+from pasta.models.base import silent
 from pasta.models.data import TrainingData
 from pasta.params.clip import ClipParams, ClipTrainingParams
 
-torch.set_num_threads(1)  # batches this small only lose by being shared between cores
+__all__ = ["SIZE", "TEMPLATE", "clip_params", "drawn_data", "silent"]
+compute.limit_threads()
 SIZE, TEMPLATE = 48, "a photo of a {}"
 
 
@@ -33,7 +33,6 @@ def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
         "shift": 0.06,
         "concept_weight": 1.0,
         "caption_weight": 0.3,
-        "threads": 1,
     }
     return ClipParams(
         architecture="pasta-tiny",
@@ -47,13 +46,9 @@ def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
 def drawn_data(root: Path, name: str, counts: tuple[int, int, int] = (24, 8, 8)) -> TrainingData:
     folder = root / name
     source = DrawnSource(name, 0, counts, Options())
-    build_images(name, source, list(source.items()), SIZE, folder, processes=1)
+    build_images(name, source, list(source.items()), SIZE, folder)
     data = open_dataset(folder)
     concepts = concept_table(data.images, data.regions(), data.parts)
     store.write(concepts, folder / CONCEPTS, tables.CONCEPTS, {"images": data.images})
     params: Any = SimpleNamespace(clip=clip_params())
     return TrainingData(open_dataset(folder), 0, params, root)
-
-
-def silent(words: str, done: int | None = None, total: int | None = None) -> None:
-    """Progress that nobody looks at."""

@@ -4,36 +4,47 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import torch
 
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.datasets.build import build_images, chosen_items, source_of
 from pasta.datasets.concepts import concept_table
 from pasta.datasets.stored import CONCEPTS, open_dataset
+from pasta.layout import Group
+from pasta.models.base import silent
 from pasta.models.data import TrainingData
-from pasta.params import Params, load_params
+from pasta.params import Params, parse_yaml
+from pasta.params.profiles import profile_text
+from pasta.paths import DATA, PARAMS
 from tests.conftest import ROOT
 
-torch.set_num_threads(1)  # batches this small only lose by being shared between cores
+__all__ = ["DEVICES", "NO_GPU", "profile", "silent", "tiny_data", "tiny_group"]
+compute.limit_threads()
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+DEVICES = ["meta", pytest.param("cuda", marks=[pytest.mark.gpu, NO_GPU])]
 
 
-def tiny_params() -> Params:
-    """The profile that tests run."""
-    return load_params(ROOT / "pipelines/profiles/ci.yaml")
+def profile(name: str = "ci") -> Params:
+    """The parameters of a profile; ``ci`` is what tests run."""
+    return Params.model_validate(parse_yaml(ROOT / PARAMS, profile_text(name, ROOT)))
+
+
+def tiny_group(root: Path, dataset: str = "monumai") -> Group:
+    """A drawn dataset of the tiny profile in a project of its own."""
+    params, group = profile(), Group(dataset, dataset, root / DATA)
+    (root / "dvc.yaml").touch()
+    (root / PARAMS).write_text(profile_text("ci", ROOT))
+    source = source_of(dataset, params, root)
+    items = chosen_items(source, params.datasets[dataset])
+    build_images(dataset, source, items, params.image_size, group.images)
+    data = open_dataset(group.images)
+    concepts = concept_table(data.images, data.regions(), data.parts)
+    store.write(concepts, group.images / CONCEPTS, tables.CONCEPTS, {"images": data.images})
+    return group
 
 
 def tiny_data(root: Path, dataset: str = "monumai") -> TrainingData:
-    """A drawn dataset of the tiny profile below ``root``, built as the stages build it."""
-    params = tiny_params()
-    folder = root / "pipelines/data" / dataset
-    source = source_of(dataset, params, root)
-    items = chosen_items(source, params.datasets[dataset])
-    build_images(dataset, source, items, params.image_size, folder, processes=1)
-    data = open_dataset(folder)
-    concepts = concept_table(data.images, data.regions(), data.parts)
-    store.write(concepts, folder / CONCEPTS, tables.CONCEPTS, {"images": data.images})
-    return TrainingData(open_dataset(folder), params.seed, params, root)
-
-
-def silent(words: str, done: int | None = None, total: int | None = None) -> None:
-    """Progress that nobody looks at."""
+    """Its images, ready for training."""
+    group, params = tiny_group(root, dataset), profile()
+    return TrainingData(open_dataset(group.images), params.seed, params, root)

@@ -11,17 +11,15 @@ from torchvision.models import resnet50, vit_b_16
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox
 from pasta.models.bcos import BcosClassifier
-from pasta.models.black_box import fit_black_box
 from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import LoadContext
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier, ScaledResNet
-from pasta.models.training import outputs, train
+from pasta.models.training import fit_black_box, outputs, train
 from pasta.models.vit import TransformerClassifier
-from pasta.params import load_params
 from pasta.params.networks import GradientParams
 from tests.conftest import ROOT
-from tests.models.small import silent, tiny_data
+from tests.models.small import profile, silent, tiny_data
 
 BLACK_BOXES = ("resnet50", "vit_b_16", "resnet50_bcos")
 
@@ -58,7 +56,7 @@ def test_the_full_width_is_torchvisions_resnet50() -> None:
 
 
 def paper_context() -> LoadContext:
-    params = load_params(ROOT / "pipelines/profiles/paper.yaml")
+    params = profile("paper")
     return LoadContext("monumai", ("a", "b", "c", "d"), (), 224, 0, params, ROOT)
 
 
@@ -135,13 +133,11 @@ def test_the_same_seed_gives_the_same_network(name: str, data: TrainingData) -> 
     assert all(torch.equal(first[key], second[key]) for key in first)
 
 
-def test_predictions_do_not_depend_on_threads_or_batches(data: TrainingData) -> None:
+def test_predictions_do_not_depend_on_batches(data: TrainingData) -> None:
     model = data.shared["resnet50"]
     rows = data.rows("test")
     whole = outputs(model.probabilities, data, rows)
-    torch.set_num_threads(2)
     other = outputs(model.probabilities, data, rows, batch_size=3)
-    torch.set_num_threads(1)
     torch.testing.assert_close(other, whole, atol=1e-5, rtol=1e-4)
     assert torch.equal(other.argmax(1), whole.argmax(1))
 

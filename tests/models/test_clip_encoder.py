@@ -11,8 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from pasta.errors import PastaError
-from pasta.models.clip.encoder import FOLDER, WEIGHTS, ClipEncoder, load_clip, save_clip
-from pasta.models.clip.layers import last_stage
+from pasta.models.clip.encoder import FOLDER, WEIGHTS, ClipEncoder, last_stage, load_clip, save_clip
 from pasta.models.clip.opening import open_model
 from tests.models.clip_data import SIZE, clip_params
 

@@ -16,17 +16,15 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
-from pasta.models.clip.concepts import Examples
+from pasta.models.clip.concepts import Examples, fit_line
 from pasta.models.clip.encoder import FOLDER, save_clip
-from pasta.models.clip.logistic import fit_logistic
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompts
-from pasta.models.clip.selection import Objective, greedy
 from pasta.models.clip_linear import ClipLinearRecipe
 from pasta.models.clip_qda import ClipQdaRecipe, fit_gaussians
 from pasta.models.clip_zero_shot import ClipZeroShotRecipe
 from pasta.models.data import TrainingData
-from pasta.models.labo import LaboRecipe
+from pasta.models.labo import LaboRecipe, Objective, greedy
 from pasta.params.clip import ClipLinearParams, ClipQdaParams, LaboParams
 from tests.models.clip_data import SIZE, TEMPLATE, drawn_data, silent
 
@@ -169,7 +167,7 @@ def test_the_linear_fit_is_scikit_learns() -> None:
     train = gaussian_examples()
     oracle = LogisticRegression(C=0.5, tol=1e-8, max_iter=2000)
     oracle.fit(train.scores.numpy(), train.labels.numpy())
-    weight, bias = fit_logistic(train, 3, 0.5)
+    weight, bias = fit_line(train, 3, 0.5)
     assert np.allclose(weight, oracle.coef_, atol=1e-3)
     assert np.allclose(bias - bias.mean(), oracle.intercept_, atol=1e-3)
 

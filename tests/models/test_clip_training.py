@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from pasta import store
 from pasta.models.base import torch_generator
-from pasta.models.clip.batches import Mixture, augment, write_captions
+from pasta.models.clip.batches import Mixture, augment, brief, write_captions
 from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, load_clip
 from pasta.models.clip.losses import Truth, caption_loss, class_loss, concept_loss, is_true
 from pasta.models.clip.opening import open_model
@@ -139,7 +139,7 @@ def test_small_pictures_of_all_images_are_made_once(parts: list[TrainingData]) -
 def test_texts_without_their_empty_places_are_the_same() -> None:
     model, tokenizer = open_model("pasta-tiny", None, None, 0)
     tokens = tokenizer(["a photo of a cat", "a photo of a dog with a tail"])
-    found = encode_briefly(model, tokens)
+    found = encode_briefly(model, brief(tokens))
     torch.testing.assert_close(found, model.encode_text(tokens, normalize=True))
     (slope,) = torch.autograd.grad(found.sum(), model.positional_embedding)
     assert slope.isfinite().all()

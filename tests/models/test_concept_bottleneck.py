@@ -13,10 +13,10 @@ from torch import nn
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
 from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneckRecipe
-from pasta.models.concept_parts import LinearHead, concept_auc, mean_auc, seen_concepts
+from pasta.models.concept_parts import LinearHead
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier
-from pasta.models.training import accuracy
+from pasta.models.training import accuracy, concept_auc, mean_auc, seen_concepts
 from pasta.params.concepts import BackboneParams, ConceptBottleneckParams
 from pasta.params.networks import ResNetParams
 from tests.models.concept_data import CONCEPTS, FULL, SLIM, gradient, planted, quiet

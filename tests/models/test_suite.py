@@ -1,10 +1,12 @@
-"""All models of a dataset: trained once, reused while nothing changes, safe on disk."""
+"""All models of a group: trained once, the same on any number of workers, safe on disk."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import shutil
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,120 +16,159 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.errors import InputError, PastaError
-from pasta.models import checkpoint
+from pasta.layout import Group
+from pasta.models import checkpoint, suite
 from pasta.models.catalog import ORDER
 from pasta.models.clip.stage import make_clip
-from pasta.models.data import TrainingData
-from pasta.models.suite import Trained, fingerprints, predictions, require_examples, train_suite
+from pasta.models.data import TrainingData, as_tensor
+from pasta.models.predicting import open_classifier, predict_files, read_image
+from pasta.models.report import collect
+from pasta.models.suite import Trained, open_data, require_examples, require_starts, train_group
 from pasta.params import Params
+from pasta.paths import DATA
 from pasta.validation import check
-from tests.models.small import silent, tiny_data
+from tests.conftest import names
+from tests.models.small import profile, silent, tiny_group
 
-BOXES = ("resnet50", "vit_b_16", "clip_zero_shot", "clip_linear")
-
-
-def quiet(*_: object) -> None:
-    """Nobody listens."""
+FEW = ("resnet50", "vit_b_16", "clip_zero_shot", "clip_linear")
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> TrainingData:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project that stages find from their working directory; one worker."""
     root = tmp_path_factory.mktemp("suite")
-    data = tiny_data(root)
-    make_clip([data], data.params.clip, 0, root / "pipelines/data/clip", silent)
-    return data
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("PASTA_WORKERS", "1")
+        yield root
 
 
 @pytest.fixture(scope="module")
-def suite(data: TrainingData) -> list[Trained]:
-    return train_suite(data, data.dataset.folder / "models", quiet, workers=2)
+def group(root: Path) -> Group:
+    group = tiny_group(root)
+    data = open_data(group, profile(), root)
+    make_clip([data], data.params.clip, 0, root / DATA / "clip", silent)
+    return group
 
 
-def changed(params: Params, model: str, **training: Any) -> Params:
-    """The parameters with other training settings of one model, for every dataset."""
-    values = params.model_dump()
-    for section in values["models"].values():
-        section[model]["training"].update(training)
-    return Params.model_validate(values)
+@pytest.fixture(scope="module")
+def data(group: Group, root: Path) -> TrainingData:
+    return open_data(group, profile(), root)
 
 
-def fresh(data: TrainingData, params: Params | None = None) -> TrainingData:
-    return TrainingData(data.dataset, data.seed, params or data.params, data.root)
+@pytest.fixture(scope="module")
+def trained(group: Group, root: Path) -> list[Trained]:
+    return train_group(group, profile(), root)
+
+
+def only(*names: str) -> Params:
+    """The parameters with some models in a group of their own."""
+    values = profile().model_dump()
+    section = values["models"]["monumai"]
+    kept = {name: section[name] for name in names}
+    return Params.model_validate({**values, "models": {"few": {"dataset": "monumai", **kept}}})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def test_all_nine_models_are_trained_and_predict_every_test_image(
-    data: TrainingData, suite: list[Trained]
+    data: TrainingData, group: Group, trained: list[Trained]
 ) -> None:
-    table = predictions(data, suite)
+    table = store.read(group.models / "predictions.parquet", tables.PREDICTIONS)
     check(table, tables.PREDICTIONS, {"images": data.dataset.images})
-    assert [trained.name for trained in suite] == list(ORDER)
+    assert [one.name for one in trained] == list(ORDER)
     assert len(table) == len(ORDER) * len(data.rows("test"))
-    for trained in suite:
-        torch.testing.assert_close(trained.probabilities.sum(1), torch.ones(8), atol=1e-4, rtol=0)
+    for one in trained:
+        np.testing.assert_allclose(one.probabilities.sum(1), 1, atol=1e-4)
+    assert names(group.models) == sorted([*ORDER, "accuracy.json", "predictions.parquet"])
+    scores = collect([group])
+    assert set(scores["model"]) == set(ORDER)
+    assert set(scores["dataset"]) == {"monumai"}
 
 
-def test_a_second_run_trains_nothing_and_says_the_same(
-    data: TrainingData, suite: list[Trained]
+def test_no_output_knows_how_long_it_took(group: Group, trained: list[Trained]) -> None:
+    assert all(one.seconds > 0 for one in trained)
+    for name in ORDER:
+        card = checkpoint.read_card(group.models / name)
+        assert not {"seconds", "fingerprint"} & set(card)
+
+
+@pytest.mark.slow
+def test_two_workers_leave_the_same_bytes_as_one(
+    group: Group, trained: list[Trained], root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    again = train_suite(fresh(data), data.dataset.folder / "models", quiet)
-    assert all(trained.history is None for trained in again)
-    for first, second in zip(suite, again, strict=True):
-        torch.testing.assert_close(first.probabilities, second.probabilities, atol=1e-6, rtol=0)
+    few = Group("few", "monumai", group.data)
+    monkeypatch.setenv("PASTA_WORKERS", "2")
+    train_group(few, only(*FEW), root)
+    for name in FEW:
+        assert contents(few.models / name) == contents(group.models / name)
+    assert set(store.read_json(few.models / "accuracy.json")) == set(FEW)
 
 
-def test_training_anew_gives_identical_predictions_with_any_number_of_workers(
-    data: TrainingData, suite: list[Trained], tmp_path: Path
+def test_a_killed_training_goes_on_where_it_was(
+    group: Group, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    again = train_suite(fresh(data), tmp_path / "models", quiet, names=BOXES, workers=1)
-    chosen = [trained for trained in suite if trained.name in BOXES]
-    for first, second in zip(chosen, again, strict=True):
-        assert torch.equal(first.probabilities, second.probabilities), first.name
+    few, params, done = Group("few", "monumai", group.data), only(*FEW), []
+    real = suite.train_unit
+
+    def killed(unit: suite.TrainUnit) -> Any:
+        if "vit_b_16" in unit.names and not done[2:]:
+            raise KeyboardInterrupt
+        done.append(unit.names)
+        return real(unit)
+
+    monkeypatch.setattr(suite, "train_unit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train_group(few, params, root)
+    assert done == [("resnet50",)]
+    done += [("mark",), ("mark",)]
+    train_group(few, params, root)
+    assert done[3:] == [("vit_b_16",), ("clip_zero_shot", "clip_linear")]
+    assert not list((root / DATA / "units").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("model", "expected"),
-    [
-        ("vit_b_16", {"vit_b_16"}),
-        (
-            "resnet50",
-            {"resnet50", "vit_b_16", "resnet50_bcos", "concept_bottleneck", "xnesyl"},
-        ),
-    ],
-)
-def test_a_learning_rate_concerns_its_model_and_those_that_start_from_it(
-    model: str, expected: set[str], data: TrainingData, suite: list[Trained]
+def test_a_model_and_its_start_belong_to_one_group(root: Path, group: Group) -> None:
+    section = only("vit_b_16").models["few"]
+    with pytest.raises(
+        PastaError, match=r"few\.vit_b_16 starts from resnet50.*models\.few\.resnet50"
+    ):
+        require_starts("few", section)
+    with pytest.raises(PastaError, match="starts from resnet50"):
+        train_group(Group("few", "monumai", group.data), only("vit_b_16"), root)
+
+
+def test_a_checkpoint_gives_the_model_back(
+    data: TrainingData, group: Group, trained: list[Trained], root: Path
 ) -> None:
-    before = fingerprints(data, ORDER)
-    other = fresh(data, changed(data.params, model, learning_rate=0.0017))
-    after = fingerprints(other, ORDER)
-    assert {name for name in ORDER if before[name] != after[name]} == expected
-
-
-def test_only_what_changed_is_trained_again(
-    data: TrainingData, suite: list[Trained], tmp_path: Path
-) -> None:
-    shutil.copytree(data.dataset.folder / "models", tmp_path / "models")
-    other = fresh(data, changed(data.params, "vit_b_16", learning_rate=0.0017))
-    again = train_suite(other, tmp_path / "models", quiet)
-    assert [trained.name for trained in again if trained.history is not None] == ["vit_b_16"]
-
-
-def test_a_checkpoint_gives_the_model_back(data: TrainingData, suite: list[Trained]) -> None:
     images = data.images(data.rows("test"))
-    for trained in suite:
-        folder = data.dataset.folder / "models" / trained.name
-        model, card = checkpoint.load(folder, data.params, data.root)
-        assert card["classes"] == list(data.classes) and card["model"] == trained.name
+    for one in trained:
+        model, card = checkpoint.load(group.models / one.name, data.params, root)
+        assert card["classes"] == list(data.classes) and card["model"] == one.name
         with torch.inference_mode():
-            found, expected = model.probabilities(images), trained.model.probabilities(images)
-        torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+            found = compute.to_numpy(model.probabilities(images))
+        np.testing.assert_allclose(found, one.probabilities, atol=1e-6)
+
+
+def test_files_are_predicted_by_the_group_that_has_the_model(
+    group: Group, trained: list[Trained], tmp_path: Path
+) -> None:
+    Image.new("RGB", (60, 40), (200, 100, 50)).save(tmp_path / "image.png")
+    (answer,) = predict_files([tmp_path / "image.png"], "monumai", "clip_linear", top=2)
+    assert len(answer["classes"]) == len(answer["concepts"]) == 2
+    with pytest.raises(PastaError, match="no group of the parameters has a model"):
+        open_classifier("nowhere", "resnet50")
+    with pytest.raises(PastaError, match="Did you mean 'resnet50'"):
+        open_classifier("monumai", "resnet5")
 
 
 @pytest.fixture
-def copy(data: TrainingData, suite: list[Trained], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(data.dataset.folder / "models" / "resnet50", tmp_path / "copy"))
+def copy(group: Group, trained: list[Trained], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(group.models / "resnet50", tmp_path / "copy"))
 
 
 def test_a_malicious_pickle_is_refused_and_not_executed(
@@ -190,23 +231,20 @@ MODES = ("L", "P", "RGBA", "I;16", "CMYK", "1", "LA")
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_images_of_any_mode_are_predicted(
-    mode: str, data: TrainingData, suite: list[Trained], tmp_path: Path
-) -> None:
-    from pasta.models.predicting import read_image
-
+def test_images_of_any_mode_are_read(mode: str, tmp_path: Path) -> None:
     file = tmp_path / ("image.tiff" if mode == "CMYK" else "image.png")
     if mode == "I;16":
         Image.fromarray(np.full((60, 40), 40000, np.uint16)).save(file)
     else:
         Image.new("RGB", (60, 40), (200, 100, 50)).convert(mode).save(file)
-    pixels = read_image(file, data.size)
-    assert pixels.shape == (data.size, data.size, 3) and pixels.dtype == np.uint8
+    pixels = read_image(file, 48)
+    assert pixels.shape == (48, 48, 3) and pixels.dtype == np.uint8
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # torch warns of arrays that must not be written
+        as_tensor(pixels[None])
 
 
 def test_a_tiny_image_and_a_broken_one(tmp_path: Path) -> None:
-    from pasta.models.predicting import read_image
-
     Image.new("RGB", (1, 1), (9, 9, 9)).save(tmp_path / "dot.png")
     assert (read_image(tmp_path / "dot.png", 48) == 9).all()
     (tmp_path / "text.jpg").write_text("no image")

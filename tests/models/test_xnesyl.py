@@ -9,11 +9,9 @@ from torchvision.models.detection.image_list import ImageList
 from torchvision.ops import box_iou
 
 from pasta.models.base import MODELS
-from pasta.models.concept_parts import concept_auc
 from pasta.models.data import TrainingData
-from pasta.models.detector import FINEST_STRIDE
-from pasta.models.detector_targets import NOTHING, PartBoxes, part_boxes
-from pasta.models.training import accuracy
+from pasta.models.detector import FINEST_STRIDE, NOTHING, PartBoxes, part_boxes
+from pasta.models.training import accuracy, concept_auc
 from pasta.models.xnesyl import Xnesyl, XnesylRecipe
 from pasta.params.concepts import BackboneParams, XnesylParams
 from tests.models.concept_data import CONCEPTS, FULL, SLIM, gradient, planted, quiet

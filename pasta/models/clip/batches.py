@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pasta import compute
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.losses import Truth
 from pasta.models.clip.prompts import PromptTable, caption
@@ -24,6 +25,11 @@ class Batch:
     images: Tensor
     captions: Tensor
     truths: list[Truth]
+
+    def to(self, where: torch.device) -> Batch:
+        """The same on another device."""
+        truths = [truth.to(where) for truth in self.truths]
+        return Batch(compute.place(self.images, where), compute.place(self.captions, where), truths)
 
 
 @dataclass(frozen=True)
@@ -103,18 +109,23 @@ class Mixture:
                 )
             )
             begin += len(rows)
-        return Batch(torch.cat(images), torch.cat(tokens), truths)
+        return Batch(torch.cat(images), brief(torch.cat(tokens)), truths)
+
+
+def brief(tokens: Tensor) -> Tensor:
+    """Tokens without the empty places behind the longest text."""
+    return tokens[:, : int(tokens.count_nonzero(1).max())]
 
 
 def augment(images: Tensor, shift: float, generator: torch.Generator) -> Tensor:
     """Mirror each image or not, and move the whole batch a little."""
     mirrored = torch.rand(len(images), 1, 1, 1, generator=generator) < 0.5
-    images = torch.where(mirrored, images.flip(3), images)
+    images = torch.where(mirrored.to(images.device), images.flip(3), images)
     side = images.shape[-1]
     reach = round(shift * side)
     if reach == 0:
         return images
     moves = torch.randint(-reach, reach + 1, (2,), generator=generator)
     # Beyond the border the last row or column is repeated.
-    down, right = (torch.arange(side) + moves[:, None]).clamp(0, side - 1)
+    down, right = (torch.arange(side) + moves[:, None]).clamp(0, side - 1).to(images.device)
     return images[:, :, down][:, :, :, right]

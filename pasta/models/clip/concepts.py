@@ -10,9 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from pasta.models.base import ConceptModel, History, Progress
-from pasta.models.clip.encoder import ClipEncoder
+from pasta.models.clip.encoder import (
+    ClipEncoder,
+    SharesClip,
+    clip_settings,
+    shared_encoder,
+    shared_features,
+)
 from pasta.models.clip.prompts import prompts
-from pasta.models.clip.shared import SharesClip, clip_settings, shared_encoder, shared_features
+from pasta.models.concept_parts import Line, fit_logistic
 from pasta.models.data import ModelContext, TrainingData
 
 _SMALLEST_SPREAD = 1e-6
@@ -62,7 +68,7 @@ class ClipConceptModel(SharesClip, ConceptModel):
 
 @dataclass(frozen=True)
 class Examples:
-    """Concept scores and labels of one split, in double precision."""
+    """Concept scores and labels of one split, in double precision and in main memory."""
 
     scores: Tensor
     labels: Tensor
@@ -70,14 +76,20 @@ class Examples:
 
 def examples(model: ClipConceptModel, data: TrainingData) -> tuple[Examples, Examples]:
     """Training and validation examples; sets the extractor's statistics."""
-    features = shared_features(data)
+    features = shared_features(data).to(model.extractor.texts.device)
     model.extractor.standardise(features[data.rows("train")])
-    scores = model.extractor.scores(features).double()
+    scores = model.extractor.scores(features).cpu().double()
     train, validation = (
         Examples(scores[rows], data.labels[rows])
         for rows in (data.rows("train"), data.rows("validation"))
     )
     return train, validation
+
+
+def fit_line(train: Examples, classes: int, inverse_penalty: float) -> Line:
+    """Weights and bias that minimise C x the sum of log losses + half the squared weights."""
+    penalty = 1 / (inverse_penalty * len(train.labels))
+    return fit_logistic(train.scores, train.labels, classes, penalty)
 
 
 def choose(

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pasta import compute, store
 from pasta.errors import PastaError
+from pasta.models.base import Classifier
 from pasta.models.clip.opening import open_model
+from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
-
-if TYPE_CHECKING:
-    from pasta.params.clip import ClipParams
+from pasta.params.clip import ClipParams
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
-_TEXTS_AT_ONCE = 256
+_TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64
 _MARKS = 2  # the tokens of start and end
 
 
@@ -52,12 +55,10 @@ class ClipEncoder(nn.Module):
     @property
     def md5(self) -> str:
         """The md5 of all weights by name, the same wherever they were loaded from."""
-        import hashlib
-
         digest = hashlib.md5(usedforsecurity=False)
         for name, value in sorted(self.model.state_dict().items()):
             digest.update(name.encode())
-            digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+            digest.update(compute.to_numpy(value).tobytes())
         return digest.hexdigest()
 
     def train(self, mode: bool = True) -> ClipEncoder:  # noqa: ARG002
@@ -99,11 +100,9 @@ class ClipEncoder(nn.Module):
     @torch.no_grad()
     def text_features(self, texts: Sequence[str]) -> Tensor:
         """Unit vectors, n x width."""
+        tokens = compute.place(self.tokenizer(list(texts)), compute.device_of(self.model))
         batches = [
-            self.model.encode_text(
-                self.tokenizer(list(texts[start : start + _TEXTS_AT_ONCE])), normalize=True
-            )
-            for start in range(0, len(texts), _TEXTS_AT_ONCE)
+            self.model.encode_text(part, normalize=True) for part in tokens.split(_TEXTS_AT_ONCE)
         ]
         return torch.cat(batches)
 
@@ -124,15 +123,76 @@ def load_clip(settings: ClipParams, root: Path) -> ClipEncoder:
 
 def save_clip(model: nn.Module, folder: Path) -> Path:
     """Write the weights so that open_clip's own loader takes them."""
-    from safetensors.torch import save_file
-
-    from pasta import store
-
     file = folder / WEIGHTS
     with store.atomic(file) as temporary:
-        state = {key: value.contiguous() for key, value in model.state_dict().items()}
+        state = {key: value.cpu().contiguous() for key, value in model.state_dict().items()}
         save_file(state, temporary)
     return file
+
+
+def last_stage(visual: Any) -> tuple[nn.Module, tuple[int, int] | None]:
+    """The layer, and for transformers rows x columns of its image tokens."""
+    tower = getattr(visual, "trunk", visual)  # open_clip wraps timm's networks
+    if hasattr(tower, "layer4"):
+        return tower.layer4[-1], None
+    # A transformer's last block only mixes tokens into the class token, so what still depends on
+    # the place is its input after the norm.
+    if hasattr(tower, "transformer"):
+        return tower.transformer.resblocks[-1].ln_1, _pair(tower.grid_size)
+    if hasattr(tower, "blocks"):
+        return tower.blocks[-1].norm1, _pair(tower.patch_embed.grid_size)
+    raise PastaError(f"no CAM layer is known for the image tower {type(tower).__name__}")
+
+
+def _pair(grid: tuple[int, int]) -> tuple[int, int]:
+    rows, columns = grid
+    return rows, columns
+
+
+def clip_settings(context: ModelContext) -> ClipParams:
+    """The encoder's section of the parameters."""
+    return context.params.clip
+
+
+def shared_encoder(context: ModelContext) -> ClipEncoder:
+    """The encoder, loaded once for all models of a dataset."""
+    if "clip" not in context.shared:
+        context.shared["clip"] = load_clip(clip_settings(context), context.root)
+    encoder: ClipEncoder = context.shared["clip"]
+    return encoder
+
+
+@torch.no_grad()
+def shared_features(data: TrainingData) -> Tensor:
+    """Unit vectors of all images of the dataset, computed once, in main memory."""
+    encoder = shared_encoder(data)
+    if "clip_features" not in data.shared:
+        batches = data.batches(torch.arange(len(data.labels)), _IMAGES_AT_ONCE)
+        data.shared["clip_features"] = torch.cat(
+            [encoder.image_features(images).cpu() for _, images in batches]
+        )
+    features: Tensor = data.shared["clip_features"]
+    return features
+
+
+class SharesClip(Classifier):
+    """A classifier around the shared encoder, which its checkpoints leave out."""
+
+    def saved_state(self) -> dict[str, Tensor]:
+        """Everything but the encoder."""
+        return {key: value for key, value in self.state_dict().items() if not _of_encoder(key)}
+
+    def load_saved_state(self, state: Mapping[str, Tensor]) -> None:
+        """Take over a checkpoint's tensors; the encoder keeps what it has."""
+        problem = self.load_state_dict(dict(state), strict=False)
+        missing = [key for key in problem.missing_keys if not _of_encoder(key)]
+        if missing or problem.unexpected_keys:
+            odd = ", ".join([*missing, *problem.unexpected_keys][:5])
+            raise PastaError(f"the checkpoint is of another model (see {odd})")
+
+
+def _of_encoder(key: str) -> bool:
+    return "encoder" in key.split(".")
 
 
 def _side(size: int | tuple[int, int]) -> int:

@@ -27,6 +27,11 @@ class Truth:
     presence: Tensor  # images x concepts, 1 where one is seen
     named: Tensor  # images x concepts, 1 where the image's caption names one
 
+    def to(self, where: torch.device) -> Truth:
+        """The same on another device."""
+        moved = {name: value.to(where) for name, value in vars(self).items() if name != "images"}
+        return Truth(images=self.images, **moved)
+
 
 class ConceptScale(nn.Module):
     """Turns similarities into the logit of being seen; needed in training only."""

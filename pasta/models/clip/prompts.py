@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
 
 from pasta.datasets.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 # Names that are no nouns or no words as the datasets spell them.
 _READABLE = {
@@ -74,8 +73,6 @@ class PromptTable:
 
 def prompt_table(vocabularies: Sequence[Vocabulary], template: str) -> PromptTable:
     """Ask each prompt once, however many datasets share it."""
-    import torch  # here only: the words are needed where nothing is computed with tensors
-
     place: dict[str, int] = {}
 
     def rows(names: Iterable[str]) -> Tensor:

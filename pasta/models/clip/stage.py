@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pasta import store
+from pasta import compute, store
 from pasta.models.base import History, Progress
 from pasta.models.clip.encoder import ABOUT, WEIGHTS, ClipEncoder, load_clip, save_clip
 from pasta.models.clip.training import train_clip, zero_shot_accuracy
@@ -24,6 +24,7 @@ def make_clip(
     else:
         (out / WEIGHTS).unlink(missing_ok=True)
         encoder, history = load_clip(settings, parts[0].root), History()
+        compute.place(encoder, parts[0].where)
     about = describe(encoder, parts, settings.template, history)
     store.write_json(about, out / ABOUT)
     return about, history

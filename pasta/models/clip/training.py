@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,13 +12,15 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from pasta import compute
 from pasta.models.base import History, Progress, torch_generator
-from pasta.models.clip.batches import Batch, Mixture, augment, write_captions
+from pasta.models.clip.batches import Batch, Mixture, augment, brief, write_captions
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.losses import ConceptScale, caption_loss, class_loss, concept_loss
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import PromptTable, prompt_table, prompts
 from pasta.models.data import TrainingData
+from pasta.models.training import has_fused
 from pasta.params.clip import ClipParams, ClipTrainingParams
 
 _FIRST_SCALE = 10.0  # of the logits; CLIP's own 14 is meant for many thousand classes
@@ -30,6 +33,7 @@ def train_clip(
     model, tokenizer = open_model(settings.architecture, None, settings.image_size, seed)
     model = model.to(memory_format=torch.channels_last)
     encoder = ClipEncoder(model, tokenizer, f"{settings.architecture}/trained")
+    compute.place(encoder, parts[0].where)
     table = prompt_table([part.dataset.vocabulary for part in parts], settings.template)
     chance = torch_generator(seed, "clip", "batches")
     told = [write_captions(part, encoder, settings.template, chance) for part in parts]
@@ -43,10 +47,10 @@ def train_clip(
         small = epoch < round(settings.training.small_share * settings.training.epochs)
         encoder.size = min(settings.training.small_size, full) if small else full
         losses = [
-            learner.step(batch, chance)
+            learner.step(batch.to(parts[0].where), chance)
             for batch in mixture.epoch(settings.training.batch_size, chance, encoder.size)
         ]
-        loss = sum(losses) / len(losses)
+        loss = sum(map(float, losses)) / len(losses)
         words = f"{encoder.size} px, loss {loss:.3f}"
         if small:  # its accuracy would say nothing of full size, where batch statistics differ
             history.add(loss=loss)
@@ -88,10 +92,12 @@ class Learner:
     ) -> None:
         self.encoder, self.settings = encoder, settings
         self.model: Any = encoder.model
-        self.tokens = encoder.tokenizer(list(table.texts))
+        where = compute.device_of(self.model)
+        self.tokens = compute.place(brief(encoder.tokenizer(list(table.texts))), where)
         self.concept_scale = ConceptScale()
+        compute.place(self.concept_scale, where)
         with torch.no_grad():
-            self.model.logit_scale.fill_(torch.tensor(_FIRST_SCALE).log())
+            self.model.logit_scale.fill_(math.log(_FIRST_SCALE))
         # Random codes tell a few hundred tokens apart well enough, and a step over all 49,408
         # rows would cost as much as the rest of the text tower.
         self.model.token_embedding.weight.requires_grad_(False)
@@ -99,7 +105,7 @@ class Learner:
             list(self._groups()),
             lr=settings.learning_rate,
             weight_decay=settings.weight_decay,
-            fused=True,
+            fused=has_fused(where),
         )
 
     def schedule(self, steps: int) -> None:
@@ -109,18 +115,19 @@ class Learner:
             self.optimizer, peak, total_steps=steps + 1, pct_start=0.2
         )
 
-    def step(self, batch: Batch, chance: torch.Generator) -> float:
+    def step(self, batch: Batch, chance: torch.Generator) -> Tensor:
         """One step on one batch; returns the loss."""
         self.model.train()
         images = augment(batch.images, self.settings.shift, chance).float().div_(255)
         images = self.encoder.prepare(images).contiguous(memory_format=torch.channels_last)
-        loss = self._loss(self.model.encode_image(images, normalize=True), batch)
+        with compute.autocast(images.device):
+            loss = self._loss(self.model.encode_image(images, normalize=True), batch)
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
         self.scheduler.step()
         self.model.eval()
-        return float(loss.detach())
+        return loss.detach()
 
     def _loss(self, features: Tensor, batch: Batch) -> Tensor:
         asked = features @ encode_briefly(self.model, self.tokens).T
@@ -144,17 +151,17 @@ class Learner:
 
 
 def encode_briefly(model: Any, tokens: Tensor) -> Tensor:
-    """Unit vectors of texts, without the empty places behind the longest of them.
+    """Unit vectors of texts whose empty places were cut off.
 
     A causal text tower reads a text at its end and never looks ahead, so the result is the same;
     prompts are short, and the empty places would be half of the work.
     """
-    length = int(tokens.count_nonzero(1).max())
+    length = tokens.shape[1]
     shortened = {
         "positional_embedding": model.positional_embedding[:length],
         "attn_mask": model.attn_mask[:length, :length],
     }
-    features: Tensor = functional_call(model, shortened, (None, tokens[:, :length]))[1]
+    features: Tensor = functional_call(model, shortened, (None, tokens))[1]
     return features
 
 
@@ -174,6 +181,6 @@ def zero_shot_accuracy(
     texts = encoder.text_features(prompts(data.classes, template))
     right = 0
     for rows, images in data.batches(data.rows(split), 64):
-        guessed = (encoder.image_features(images) @ texts.T).argmax(1)
+        guessed = (encoder.image_features(images) @ texts.T).argmax(1).cpu()
         right += int((guessed == data.labels[rows]).sum())
     return right / len(data.rows(split))
