@@ -228,8 +228,7 @@ def _added(sign: float, reverse: bool = False) -> Rule:
             factor = 1.0 if _depends(input) else -alpha
         tensor = input if _depends(input) else other
         value = torch.as_tensor(constant, dtype=tensor.dtype, device=tensor.device)
-        if not value.isfinite().all():  # a mask, not a bias
-            return None
+        value = value.nan_to_num(0, 0, 0)  # infinite: a mask, not a bias
         return Constant(lambda: factor * value, _channels_of_sum(tensor, value))
 
     return rule

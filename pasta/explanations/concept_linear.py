@@ -13,9 +13,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, method
 from pasta.models.base import ConceptModel
+from pasta.models.concept_bottleneck import ConceptNetwork
 
 
 def reference(model: ConceptModel) -> Tensor:
@@ -30,9 +32,8 @@ def reference(model: ConceptModel) -> Tensor:
       One half, the logit 0, would not be neutral. The second half has seen scores that nearly
       always are far below, and takes one half for evidence that the concept is there.
     """
-    from pasta.models.concept_bottleneck import ConceptNetwork
-
-    neutral, extractor = torch.zeros(len(model.concepts)), model.extractor
+    neutral = torch.zeros(len(model.concepts), device=compute.device_of(model))
+    extractor = model.extractor
     if isinstance(extractor, ConceptNetwork):
         unseen = extractor.unseen
         neutral += unseen if extractor.score == "logit" else unseen.sigmoid()

@@ -25,7 +25,8 @@ _BACKBONES = ("clip_qda", "concept_bottleneck")
 
 
 def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
-    """The target's probability of each image under its own masks (m, concepts): (m,) each, double.
+    """The target's probability of each image under its own masks (m, concepts): (m,) each, in
+    double precision, in main memory, where the masks are.
 
     Rows of several images go through the head together, at most ``16 x budget`` of them at a time.
     """
@@ -37,11 +38,12 @@ def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
     parts: list[Tensor] = []
     with torch.inference_mode():
         for rows in torch.split(torch.arange(len(kept)), _ROWS * given.budget):
-            image = owner[rows]
-            logits = model.classify(torch.where(kept[rows], scores[image], neutral))
+            image = owner[rows].to(scores.device)
+            seen = kept[rows].to(scores.device)
+            logits = model.classify(torch.where(seen, scores[image], neutral))
             chosen = given.targets[image][:, None]
             parts.append(given.view.to_probabilities(logits).gather(1, chosen)[:, 0])
-    return list(torch.split(torch.cat(parts).double(), lengths))
+    return list(torch.split(torch.cat(parts).cpu().double(), lengths))
 
 
 def _generators(given: Given, purpose: str) -> list[torch.Generator]:
@@ -72,7 +74,7 @@ def lime_cbm(given: Given) -> Tensor:
             masks, masked_probabilities(given, masks), weights, strict=True
         )
     ]
-    return torch.stack(slopes).float()
+    return torch.stack(slopes).to(given.concept_scores)
 
 
 def lime_masks(samples: int, concepts: int, generator: torch.Generator) -> Tensor:
@@ -126,7 +128,7 @@ def shap_cbm(given: Given) -> Tensor:
         solve(part, weights, worth[None, 2:], worth[:1], worth[1:2])[0]
         for (part, weights), worth in zip(chosen, probabilities, strict=True)
     ]
-    return torch.stack(values).float()
+    return torch.stack(values).to(given.concept_scores)
 
 
 @method(
@@ -153,7 +155,8 @@ def rise_cbm(given: Given) -> Tensor:
         for generator in _generators(given, "rise_cbm")
     ]
     probabilities = masked_probabilities(given, masks)
-    return torch.stack(list(map(kept_minus_hidden, masks, probabilities))).float()
+    found = torch.stack(list(map(kept_minus_hidden, masks, probabilities)))
+    return found.to(given.concept_scores)
 
 
 def rise_masks(masks: int, concepts: int, keep: float, generator: torch.Generator) -> Tensor:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Reshape
 from pasta.models.base import BlackBox
@@ -238,7 +239,7 @@ def _outputs(model: nn.Module) -> list[tuple[nn.Module, torch.Size]]:
         for size in _sizes(model):
             found.clear()
             try:
-                model(torch.full((1, 3, size, size), 0.5))
+                model(torch.full((1, 3, size, size), 0.5, device=compute.device_of(model)))
             except (RuntimeError, AssertionError, ValueError) as error:
                 problems.append(str(error))
             else:

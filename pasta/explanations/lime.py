@@ -35,7 +35,8 @@ def lime(given: Given) -> Tensor:
         for number, label in enumerate(labels)
     ]
     found = coefficients(given, labels, switches, settings.kernel_width, settings.penalty)
-    return torch.stack([spread(*pair) for pair in zip(found, labels, strict=True)]).float()
+    pairs = zip(found, labels, strict=True)
+    return torch.stack([spread(value.to(given.images), label) for value, label in pairs])
 
 
 def coefficients(
@@ -45,13 +46,14 @@ def coefficients(
     kernel_width: float,
     penalty: float,
 ) -> list[Tensor]:
-    """What each superpixel is worth, for given superpixels and switches of each image.
+    """What each superpixel is worth, for given superpixels and switches of each image: in double
+    precision, in main memory.
 
     ``switches`` (samples, superpixels) are true where a superpixel can be seen; all images have
     equally many samples.
     """
     hidden = [mean_colours(*pair) for pair in zip(given.images, labels, strict=True)]
-    scores = torch.stack(superpixel_scores(given, labels, hidden, switches))
+    scores = torch.stack(superpixel_scores(given, labels, hidden, switches)).cpu()
     weights = torch.stack([kernel(rows, kernel_width) for rows in switches])
     # Images have different numbers of superpixels: columns of zeros get coefficients of zero.
     inputs = pad_sequence([rows.double().T for rows in switches], batch_first=True).mT

@@ -8,7 +8,7 @@ become smaller.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,7 +16,6 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
-from pasta.explanations.folding import forward_only
 
 # Scores (rows,) of masked images (rows, 3, height, width) that are copies of the images with these
 # numbers (rows,).
@@ -44,8 +43,7 @@ def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) 
 
     Returns one tensor (count,) per image.
     """
-    view = replace(given.view, network=forward_only(given.view.network, given.images[:1]))
-    score_of = view.logits if logits else view.probabilities
+    score_of = given.view.logits if logits else given.view.probabilities
 
     def score(images: Tensor, owners: Tensor) -> Tensor:
         return score_of(images).gather(1, given.targets[owners][:, None])[:, 0]
@@ -64,7 +62,7 @@ def superpixel_scores(
     """
     copies, places = [], []
     for image, label, other, rows in zip(given.images, labels, hidden, switches, strict=True):
-        different, place = torch.unique(rows, dim=0, return_inverse=True)
+        different, place = torch.unique(rows.to(image.device), dim=0, return_inverse=True)
         copies.append(switched_copies(image, label, other, different))
         places.append(place)
     found = target_scores(given, copies)
@@ -108,7 +106,7 @@ def masked_scores(score: Score, copies: Sequence[Masked], budget: int) -> list[T
             raise PastaError("there is not enough memory for a forward pass of one image")
         else:
             budget = min(budget, total - start) // 2 or 1
-    return list(torch.split(torch.cat([torch.empty(0), *parts]), counts))
+    return list(torch.split(torch.cat(parts), counts)) if parts else [torch.empty(0)] * len(counts)
 
 
 def _rows(counts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, slice]]:
@@ -129,7 +127,8 @@ def _tried(
     owners = torch.tensor([number for number, _ in rows]).repeat_interleave(lengths)
     try:
         with torch.inference_mode():
-            return score(_built([(copies[number], part) for number, part in rows]), owners)
+            images = _built([(copies[number], part) for number, part in rows])
+            return score(images, owners.to(images.device))
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
