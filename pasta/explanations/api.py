@@ -147,9 +147,7 @@ def _checked_targets(view: View, images: Tensor, targets: Any, batch_size: int) 
         size = " x ".join(map(str, images.shape[2:]))
         raise PastaError(f"the model cannot take images of {size} pixels: {error}") from error
     if targets is None:
-        return torch.cat(
-            [predicted_classes(view, one) for one in images.split(batch_size)]
-        )
+        return torch.cat([predicted_classes(view, one) for one in torch.split(images, batch_size)])
     chosen = torch.as_tensor(targets)
     if chosen.shape != (len(images),) or chosen.is_floating_point():
         raise PastaError(

@@ -49,7 +49,8 @@ class Backbone:
         """The classifier, on the device of this process."""
         folder = self.group.models / self.name
         model, _ = checkpoint.load(folder, self.params, self.root, {})
-        return view_of(compute.place(model))
+        compute.place(model)
+        return view_of(model)
 
 
 @dataclass(frozen=True)
