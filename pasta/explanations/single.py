@@ -62,7 +62,6 @@ def _explain(
     params, words = load_params(), vocabulary(dataset)
     model, size = open_classifier(dataset, backbone)
     pixels = read_image(file, size)
-    compute.place(model)
     images = compute.place(as_tensor(pixels[None]), compute.device_of(model))
     with torch.inference_mode():
         probability, predicted = model.probabilities(images)[0].max(0)

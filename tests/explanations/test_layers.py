@@ -20,8 +20,8 @@ from pasta.explanations.layers import (
     find_layer,
     resolve_layer,
 )
-from pasta.explanations.tail import record
 from pasta.models.normalise import Normalise
+from tests.explanations.families import output_of
 from tests.explanations.networks import SmallNet, pictures
 
 torch.set_num_threads(1)
@@ -89,7 +89,7 @@ TIMM: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
 
 def maps_of(network: nn.Module, size: int) -> tuple[str, tuple[int, ...]]:
     layer, reshape = find_layer(network)
-    output = record(network, layer, pictures(1, size)).activations
+    output = output_of(network, layer, pictures(1, size))
     return name_of(network, layer), tuple(View(network, layer, reshape).maps(output).shape[1:])
 
 
@@ -134,7 +134,7 @@ def test_the_image_tower_of_a_clip_is_preferred_to_its_text_tower() -> None:
         clip = CLIP(8, vision, text).eval()
     layer, reshape = find_layer(clip)
     assert name_of(clip, layer) == "visual.transformer.resblocks.1.ln_1"
-    output = record(clip.visual, layer, pictures(1, 32)).activations
+    output = output_of(clip.visual, layer, pictures(1, 32))
     assert View(clip, layer, reshape).maps(output).shape == (1, 64, 4, 4)
 
 
