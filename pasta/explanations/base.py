@@ -130,6 +130,10 @@ class Given:
         digest = hashlib.md5(pixels, usedforsecurity=False).hexdigest()
         return torch_generator(self.seed, purpose, digest)
 
+    def generators(self, purpose: str) -> list[torch.Generator]:
+        """The randomness of each image."""
+        return [self.generator(number, purpose) for number in range(len(self))]
+
     def one_by_one(self) -> Iterator[Given]:
         """The same request for each image alone."""
         for number in range(len(self)):

@@ -50,51 +50,27 @@ def linear_contributions(
 
 
 def _contributions(given: Given) -> Tensor:
+    """What each concept contributes to the logit of the target."""
     model = given.view.require_concepts()
     neutral = reference(model)
     return linear_contributions(model.head, given.concept_scores, given.targets, neutral)
 
 
-@method(
-    "xnesyl",
-    title="X-NeSyL",
-    functioning="interpretable latent space",
-    doi="10.1016/j.inffus.2021.09.022",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("xnesyl",),
-)
-def xnesyl(given: Given) -> Tensor:
-    """What each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)."""
-    return _contributions(given)
-
-
-@method(
-    "clip_linear",
-    title="CLIP-Linear-sample",
-    functioning="interpretable latent space",
-    doi="10.48550/arXiv.2308.03685",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("clip_linear",),
-)
-def clip_linear(given: Given) -> Tensor:
-    """What each concept contributes to the logit by not being as usual (Yan et al. 2023)."""
-    return _contributions(given)
-
-
-@method(
-    "labo",
-    title="LaBo-sample",
-    functioning="interpretable latent space",
-    doi="10.48550/arXiv.2211.11158",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("labo",),
-)
-def labo(given: Given) -> Tensor:
-    """The same for chosen concepts; all others contribute nothing (Yang et al. 2023)."""
-    return _contributions(given)
+for _key, _title, _doi in (
+    # what each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)
+    ("xnesyl", "X-NeSyL", "10.1016/j.inffus.2021.09.022"),
+    # what each concept contributes by not being as usual (Yan et al. 2023)
+    ("clip_linear", "CLIP-Linear-sample", "10.48550/arXiv.2308.03685"),
+    # the same for chosen concepts; all others contribute nothing (Yang et al. 2023)
+    ("labo", "LaBo-sample", "10.48550/arXiv.2211.11158"),
+):
+    method(
+        _key,
+        title=_title,
+        functioning="interpretable latent space",
+        doi=_doi,
+        attribution="concepts",
+        stage="ante-hoc",
+        sign="signed",
+        backbones=(_key,),
+    )(_contributions)

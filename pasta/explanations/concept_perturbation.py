@@ -18,6 +18,7 @@ from torch import Tensor
 
 from pasta.explanations.base import Given, method
 from pasta.explanations.concept_linear import reference
+from pasta.explanations.lime import ridge
 from pasta.explanations.shapley import coalitions, solve
 
 _ROWS = 16  # rows of scores that may take the place of one image in a forward pass
@@ -46,10 +47,6 @@ def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
     return list(torch.split(torch.cat(parts).cpu().double(), lengths))
 
 
-def _generators(given: Given, purpose: str) -> list[torch.Generator]:
-    return [given.generator(number, purpose) for number in range(len(given))]
-
-
 @method(
     "lime_cbm",
     title="LIME-CBM",
@@ -65,16 +62,12 @@ def lime_cbm(given: Given) -> Tensor:
     settings, concepts = given.settings["lime_cbm"], given.concept_scores.shape[1]
     masks = [
         lime_masks(settings.samples, concepts, generator)
-        for generator in _generators(given, "lime_cbm")
+        for generator in given.generators("lime_cbm")
     ]
-    weights = [lime_weights(part, settings.kernel_width) for part in masks]
-    slopes = [
-        ridge(part.double(), values, weight, settings.penalty)
-        for part, values, weight in zip(
-            masks, masked_probabilities(given, masks), weights, strict=True
-        )
-    ]
-    return torch.stack(slopes).to(given.concept_scores)
+    values = torch.stack(masked_probabilities(given, masks))
+    weights = torch.stack([lime_weights(part, settings.kernel_width) for part in masks])
+    slopes = ridge(torch.stack(masks).double(), values, weights, settings.penalty)
+    return slopes.to(given.concept_scores)
 
 
 def lime_masks(samples: int, concepts: int, generator: torch.Generator) -> Tensor:
@@ -90,17 +83,6 @@ def lime_weights(masks: Tensor, kernel_width: float) -> Tensor:
     the square root of the number of concepts."""
     hidden = (~masks).double().mean(1)  # distance² / number of concepts
     return (-hidden / (2 * kernel_width**2)).exp()
-
-
-def ridge(inputs: Tensor, values: Tensor, weights: Tensor, penalty: float) -> Tensor:
-    """Slopes (features,) that minimise the weighted sum of squared errors + penalty x |slopes|²;
-    the intercept is free."""
-    shares = weights / weights.sum()
-    centred = inputs - shares @ inputs
-    weighted = centred * weights[:, None]
-    square = weighted.T @ centred + penalty * torch.eye(inputs.shape[1], dtype=inputs.dtype)
-    result: Tensor = torch.linalg.solve(square, weighted.T @ (values - shares @ values))
-    return result
 
 
 @method(
@@ -119,9 +101,7 @@ def shap_cbm(given: Given) -> Tensor:
     They sum to p of the image - p of hidden concepts only.
     """
     samples, concepts = given.settings["shap_cbm"].samples, given.concept_scores.shape[1]
-    chosen = [
-        coalitions(concepts, samples, generator) for generator in _generators(given, "shap_cbm")
-    ]
+    chosen = [coalitions(concepts, samples, random) for random in given.generators("shap_cbm")]
     ends = torch.tensor([[True], [False]]).expand(2, concepts)  # all kept, all hidden
     probabilities = masked_probabilities(given, [torch.cat([ends, part]) for part, _ in chosen])
     values = [
@@ -152,7 +132,7 @@ def rise_cbm(given: Given) -> Tensor:
     settings, concepts = given.settings["rise_cbm"], given.concept_scores.shape[1]
     masks = [
         rise_masks(settings.masks, concepts, settings.keep, generator)
-        for generator in _generators(given, "rise_cbm")
+        for generator in given.generators("rise_cbm")
     ]
     probabilities = masked_probabilities(given, masks)
     found = torch.stack(list(map(kept_minus_hidden, masks, probabilities)))

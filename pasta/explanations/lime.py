@@ -31,8 +31,8 @@ def lime(given: Given) -> Tensor:
     settings = given.settings["lime"]
     labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
     switches = [
-        random_switches(settings.samples, number_of(label), given.generator(number, "lime"))
-        for number, label in enumerate(labels)
+        random_switches(settings.samples, number_of(label), random)
+        for label, random in zip(labels, given.generators("lime"), strict=True)
     ]
     found = coefficients(given, labels, switches, settings.kernel_width, settings.penalty)
     pairs = zip(found, labels, strict=True)

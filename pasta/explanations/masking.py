@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,9 +32,6 @@ class Masked:
 
     count: int
     build: Callable[[slice], Tensor]  # which copies -> (copies, 3, height, width)
-    # The same in two steps, for those who are faster with copies of several images at once.
-    part: Callable[[slice], Any] | None = None
-    together: Callable[[Sequence[Any]], Tensor] | None = None
 
 
 def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) -> list[Tensor]:
@@ -123,11 +119,10 @@ def _tried(
     score: Score, copies: Sequence[Masked], rows: Sequence[tuple[int, slice]]
 ) -> Tensor | None:
     """Scores of one batch, or nothing if memory ran out."""
-    lengths = torch.tensor([part.stop - part.start for _, part in rows])
-    owners = torch.tensor([number for number, _ in rows]).repeat_interleave(lengths)
+    owners = torch.tensor([number for number, part in rows for _ in range(part.start, part.stop)])
     try:
         with torch.inference_mode():
-            images = _built([(copies[number], part) for number, part in rows])
+            images = torch.cat([copies[number].build(part) for number, part in rows])
             return score(images, owners.to(images.device))
     except RuntimeError as error:
         if not is_out_of_memory(error):
@@ -135,14 +130,6 @@ def _tried(
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return None
-
-
-def _built(chosen: Sequence[tuple[Masked, slice]]) -> Tensor:
-    """Copies of several images, built together if all of them are of a kind that can be."""
-    together = chosen[0][0].together
-    if together is None or any(one.together is not together for one, _ in chosen):
-        return torch.cat([one.build(rows) for one, rows in chosen])
-    return together([one.part(rows) for one, rows in chosen if one.part is not None])
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

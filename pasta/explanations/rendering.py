@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from matplotlib import colormaps, get_data_path
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
@@ -95,8 +96,6 @@ def blend(image: Pixels, heat: Numbers, signed: bool) -> Pixels:
 @lru_cache(maxsize=1)
 def heat_colours() -> NDArray[np.uint8]:
     """The 256 colours of positive maps, from cold to hot."""
-    from matplotlib import colormaps
-
     return np.array(255 * colormaps["inferno"](np.arange(256))[:, :3] + 0.5, dtype=np.uint8)
 
 
@@ -254,8 +253,6 @@ def side_by_side(
 @lru_cache(maxsize=64)
 def font(size: int, bold: bool = False) -> Face:
     """DejaVu Sans, which comes with matplotlib: Pillow's own font has few letters beyond ASCII."""
-    from matplotlib import get_data_path
-
     path = Path(get_data_path(), "fonts", "ttf", f"DejaVuSans{'-Bold' if bold else ''}.ttf")
     # the basic layout does not depend on optional libraries: pictures are equal everywhere
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)

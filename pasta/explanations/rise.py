@@ -59,22 +59,14 @@ class Masks:
 )
 def rise(given: Given) -> Tensor:
     """The sum of p(target | image x mask) mask / (number of masks x probability to be seen)."""
-    settings = given.settings["rise"]
-    masks = [
-        random_masks(
-            settings.masks,
-            settings.cells,
-            settings.keep,
-            given.size,
-            given.generator(number, "rise"),
-        ).to(given.images.device)
-        for number in range(len(given))
-    ]
+    settings, device = given.settings["rise"], given.images.device
+    kind = (settings.masks, settings.cells, settings.keep, given.size)
+    masks = [random_masks(*kind, random).to(device) for random in given.generators("rise")]
     copies = [masked_copies(image, part) for image, part in zip(given.images, masks, strict=True)]
     scores = target_scores(given, copies)
     pairs = zip(masks, scores, strict=True)
     maps = [importance(part, score, settings.keep) for part, score in pairs]
-    return torch.stack(maps).float().to(given.images.device)
+    return torch.stack(maps).float().to(device)
 
 
 def random_masks(

@@ -23,6 +23,7 @@ from pasta.explanations.layers import (
 from pasta.models.normalise import Normalise
 from tests.explanations.families import output_of
 from tests.explanations.networks import SmallNet, pictures
+from tests.explanations.small_group import small_params
 
 torch.set_num_threads(1)
 
@@ -138,12 +139,9 @@ def test_the_image_tower_of_a_clip_is_preferred_to_its_text_tower() -> None:
     assert View(clip, layer, reshape).maps(output).shape == (1, 64, 4, 4)
 
 
-def test_our_own_models_say_themselves_where_to_look() -> None:
-    from pasta.models.resnet import ResNetClassifier
-    from pasta.models.vit import TransformerClassifier
-    from tests.models.small import tiny_params
-
-    settings = tiny_params().models["monumai"]
+def test_our_own_models_say_themselves_where_to_look(tmp_path: Path) -> None:
+    settings = small_params(tmp_path, "small").models["small"]
+    assert settings.resnet50 and settings.vit_b_16
     residual = ResNetClassifier(("a", "b"), settings.resnet50)
     assert find_layer(residual) == (residual.cam_layers()[0], None)
     transformer = TransformerClassifier(("a", "b"), settings.vit_b_16, 32)
