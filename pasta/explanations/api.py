@@ -109,7 +109,11 @@ def _view(
 ) -> View:
     """The model as methods see it, after a look at what they need: nothing is computed before."""
     for name in methods:
-        _require(name, model)
+        about, kind = METHODS.entry(name).metadata, type(model).__name__
+        if about["attribution"] == "concepts":
+            title = about["title"]
+            raise PastaError(f"{title} explains by concepts, not by maps; {kind} gives none")
+        require_network(name, model)
     needs = [name for name in methods if METHODS.entry(name).metadata["needs_layer"]]
     if isinstance(model, Classifier) and layer is None and reshape is None:
         return view_of(model)
@@ -117,14 +121,6 @@ def _view(
         return View(model)
     found, own = resolve_layer(model, layer)
     return View(model, found, reshape or own)
-
-
-def _require(name: str, model: nn.Module) -> None:
-    about = METHODS.entry(name).metadata
-    if about["attribution"] == "concepts":
-        kind = type(model).__name__
-        raise PastaError(f"{about['title']} explains by concepts, not by maps; {kind} gives none")
-    require_network(name, model)
 
 
 def _checked_images(images: Any) -> Tensor:

@@ -12,6 +12,7 @@ Masks are drawn from the image's own generator, so that the result does not depe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -22,7 +23,13 @@ from pasta.explanations.lime import ridge
 from pasta.explanations.shapley import coalitions, solve
 
 _ROWS = 16  # rows of scores that may take the place of one image in a forward pass
-_BACKBONES = ("clip_qda", "concept_bottleneck")
+perturbing = partial(
+    method,
+    functioning="perturbation",
+    attribution="concepts",
+    sign="signed",
+    backbones=("clip_qda", "concept_bottleneck"),
+)
 
 
 def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
@@ -47,15 +54,7 @@ def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
     return list(torch.split(torch.cat(parts).cpu().double(), lengths))
 
 
-@method(
-    "lime_cbm",
-    title="LIME-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.2312.00110",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("lime_cbm", title="LIME-CBM", doi="10.48550/arXiv.2312.00110")
 def lime_cbm(given: Given) -> Tensor:
     """The slopes of a linear model of p(z) near the image (Ribeiro et al. 2016,
     doi:10.48550/arXiv.1602.04938; on concepts Kazmierczak et al. 2024)."""
@@ -85,15 +84,7 @@ def lime_weights(masks: Tensor, kernel_width: float) -> Tensor:
     return (-hidden / (2 * kernel_width**2)).exp()
 
 
-@method(
-    "shap_cbm",
-    title="SHAP-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.2312.00110",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("shap_cbm", title="SHAP-CBM", doi="10.48550/arXiv.2312.00110")
 def shap_cbm(given: Given) -> Tensor:
     """Shapley values of the game p(z) by Kernel SHAP (Lundberg and Lee 2017,
     doi:10.48550/arXiv.1705.07874; on concepts Kazmierczak et al. 2024).
@@ -111,15 +102,7 @@ def shap_cbm(given: Given) -> Tensor:
     return torch.stack(values).to(given.concept_scores)
 
 
-@method(
-    "rise_cbm",
-    title="RISE-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.1806.07421",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("rise_cbm", title="RISE-CBM", doi="10.48550/arXiv.1806.07421")
 def rise_cbm(given: Given) -> Tensor:
     """The mean of p(z) where a concept is kept - where it is hidden (Petsiuk et al. 2018).
 

@@ -20,11 +20,7 @@ from pasta.explanations.superpixels import mean_colours, number_of, segment, spr
 
 
 @method(
-    "lime",
-    title="LIME",
-    functioning="perturbation",
-    doi="10.1145/2939672.2939778",
-    sign="signed",
+    "lime", title="LIME", functioning="perturbation", doi="10.1145/2939672.2939778", sign="signed"
 )
 def lime(given: Given) -> Tensor:
     """Each pixel has the coefficient of its superpixel."""

@@ -234,22 +234,6 @@ def card(
     return np.asarray(canvas)
 
 
-def side_by_side(
-    original: Pixels, perturbed: Pixels, captions: Sequence[str] = ("Original", "Perturbed")
-) -> Pixels:
-    """Two cards next to each other, for the questions about perturbations (Q5, Q6)."""
-    left, top, between = original.shape[1], STRIP + GAP, 3 * GAP
-    high = top + max(len(original), len(perturbed))
-    canvas = Image.new("RGB", (left + between + perturbed.shape[1], high), PAPER)
-    draw, cards = ImageDraw.Draw(canvas), (original, perturbed)
-    for start, shown, caption in zip((0, left + between), cards, captions, strict=True):
-        canvas.paste(Image.fromarray(shown), (start, top))
-        box = (start, 0, start + shown.shape[1], STRIP)
-        write(draw, box, *fit(caption, box, 15), colour=QUIET)
-    draw.line((left + between // 2, 0, left + between // 2, high), FAINT)
-    return np.asarray(canvas)
-
-
 @lru_cache(maxsize=64)
 def font(size: int, bold: bool = False) -> Face:
     """DejaVu Sans, which comes with matplotlib: Pillow's own font has few letters beyond ASCII."""

@@ -19,11 +19,7 @@ from pasta.explanations.superpixels import number_of, pixel_counts, segment, spr
 
 
 @method(
-    "shap",
-    title="SHAP",
-    functioning="perturbation",
-    doi="10.48550/arXiv.1705.07874",
-    sign="signed",
+    "shap", title="SHAP", functioning="perturbation", doi="10.48550/arXiv.1705.07874", sign="signed"
 )
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.

@@ -82,7 +82,7 @@ def _explain(
             words.classes[int(predicted)],
             float(probability),
             words.classes[target],
-            _shown(part.raw, by_method[part.method]),
+            _shown(part.raw, by_method[part.method])[0],
             () if by_method[part.method].kind == "saliency" else words.concepts,
             statuses(part.raw)[0],
         )
@@ -91,9 +91,7 @@ def _explain(
 
 
 def _shown(raw: NDArray[np.float32], technique: Technique) -> NDArray[np.float32]:
-    every = raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
-    shown: NDArray[np.float32] = every[0]
-    return shown
+    return raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
 
 
 def answer_card(answer: Answer) -> Pixels:

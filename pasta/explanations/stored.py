@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -92,12 +92,8 @@ class StoredExplanations:
         return store.read_array(copies_file(self.folder, backbone), (None, None, None, 3))
 
 
-@dataclass(frozen=True)
-class Attributions:
-    """What is known of a technique's attributions of n originals, n light, n strong copies."""
-
-    statuses: NDArray[Any]  # (3 n,)
-    scales: NDArray[np.float64]  # (3 n,)
+# Statuses and scales (3 n,) of each technique's attributions of n originals, light, strong copies
+Known = Mapping[Technique, tuple[NDArray[Any], NDArray[np.float64]]]
 
 
 def attribution_file(folder: Path, technique: Technique) -> Path:
@@ -133,61 +129,51 @@ def write_tables(
     images: pd.DataFrame,
     dataset: str,
     copies: Mapping[str, Copies],
-    done: Mapping[Technique, Attributions],
+    done: Known,
 ) -> None:
     """Leave the tables of all techniques behind, and the shares of what is wrong with them."""
-    explained = tables.EXPLANATIONS.frame(_explained(dataset, copies, done))
-    perturbed = tables.PERTURBED.frame(_perturbed(dataset, copies, done))
+    rows = list(_rows(dataset, copies, done))
+    explained = tables.EXPLANATIONS.frame(row for row in rows if "strength" not in row)
+    perturbed = tables.PERTURBED.frame(row for row in rows if "strength" in row)
     store.write(explained, folder / TABLE, tables.EXPLANATIONS, {"images": images})
     store.write(perturbed, folder / PERTURBED, tables.PERTURBED, {"explanations": explained})
     shares = {
-        "not_ok": {one.key: _share(own.statuses != "ok") for one, own in done.items()},
+        "not_ok": {one.key: _share(status != "ok") for one, (status, _) in done.items()},
         "changed": {name: _share(own.changed[len(own.ids) :]) for name, own in copies.items()},
     }
     store.write_json(shares, folder / SHARES)
 
 
-def _share(flags: Iterable[bool]) -> float:
-    values = list(flags)
-    return round(float(np.sum(values)) / max(len(values), 1), 4)
+def _share(flags: NDArray[np.bool_]) -> float:
+    return round(float(flags.mean()), 4)
 
 
-def _explained(
-    dataset: str, copies: Mapping[str, Copies], done: Mapping[Technique, Attributions]
-) -> Iterator[dict[str, Any]]:
-    for technique, own in done.items():
-        about = copies[technique.backbone]
-        for row, image in enumerate(about.ids):
-            yield {
-                "sample_id": f"{dataset}/{image}/{technique.key}",
-                "dataset": dataset,
-                "image_id": image,
-                "method": technique.method,
-                "backbone": technique.backbone,
-                "kind": technique.kind,
-                "predicted": about.classes[about.predicted[row]],
-                "status": str(own.statuses[row]),
-                "scale": float(own.scales[row]),
-                "row": row,
-            }
-
-
-def _perturbed(
-    dataset: str, copies: Mapping[str, Copies], done: Mapping[Technique, Attributions]
-) -> Iterator[dict[str, Any]]:
-    for technique, own in done.items():
+def _rows(dataset: str, copies: Mapping[str, Copies], done: Known) -> Iterator[dict[str, Any]]:
+    """Rows of both tables; those of copies have a strength."""
+    for technique, (statuses, scales) in done.items():
         about = copies[technique.backbone]
         number = len(about.ids)
-        for place in range(len(STRENGTHS) * number):
-            row = number + place
-            yield {
-                "sample_id": f"{dataset}/{about.ids[place % number]}/{technique.key}",
-                "strength": STRENGTHS[place // number],
-                "perturbation": str(about.perturbation[place]),
-                "magnitude": float(about.magnitude[place]),
+        for row in range(3 * number):
+            image, place = about.ids[row % number], row - number
+            known = {
+                "sample_id": f"{dataset}/{image}/{technique.key}",
                 "predicted": about.classes[about.predicted[row]],
-                "changed": bool(about.changed[place]),
-                "status": str(own.statuses[row]),
-                "scale": float(own.scales[row]),
+                "status": str(statuses[row]),
+                "scale": float(scales[row]),
                 "row": row,
             }
+            if row < number:
+                yield known | {
+                    "dataset": dataset,
+                    "image_id": image,
+                    "method": technique.method,
+                    "backbone": technique.backbone,
+                    "kind": technique.kind,
+                }
+            else:
+                yield known | {
+                    "strength": STRENGTHS[place // number],
+                    "perturbation": str(about.perturbation[place]),
+                    "magnitude": float(about.magnitude[place]),
+                    "changed": bool(about.changed[place]),
+                }

@@ -22,7 +22,7 @@ from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.samples import Copies, chosen, search_copies
-from pasta.explanations.stored import Attributions, copies_file, write_tables, write_values
+from pasta.explanations.stored import copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models import checkpoint
@@ -96,7 +96,7 @@ def explain_group(
     units = [unit for one in backbones for unit in _parts(one, ours, copies[one.name])]
     units.sort(key=lambda unit: not _is_long(unit.methods[0]))  # what takes longest comes first
     waiting: dict[tuple[str, str], dict[int, Arrays]] = defaultdict(dict)
-    done: dict[Technique, Attributions] = {}
+    done: dict[Technique, tuple[NDArray[Any], NDArray[np.float64]]] = {}
     for place, found in compute.map_units(explain, units, kept):
         unit, name = units[place], units[place].backbone.name
         for work, seconds in zip(found["work"].tolist(), found["seconds"].tolist(), strict=True):
@@ -106,15 +106,15 @@ def explain_group(
             parts[unit.start] = {key: found[f"{key}.{method}"] for key in _KEYS}
             if sum(len(part["statuses"]) for part in parts.values()) < 3 * len(ids):
                 continue
-            whole = {key: np.concatenate([parts[at][key] for at in sorted(parts)]) for key in _KEYS}
+            ordered = [parts[start] for start in sorted(parts)]
+            values, *known = (np.concatenate([part[key] for part in ordered]) for key in _KEYS)
             technique = Technique(method, name)
-            values = whole.pop("values")
             write_values(folder, technique, values, dataset.vocabulary.concepts)
-            done[technique] = Attributions(**whole)
+            done[technique] = (known[0], known[1])
             del waiting[method, name]
             say(technique.key, f"{spent[name, method]:.2f} s", len(values), len(values))
-    ordered = {one: done[one] for name in names for one in ours if one.backbone == name}
-    write_tables(folder, dataset.images, group.dataset, copies, ordered)
+    every = {one: done[one] for name in names for one in ours if one.backbone == name}
+    write_tables(folder, dataset.images, group.dataset, copies, every)
     rows = [(name, work, round(seconds, 3)) for (name, work), seconds in spent.items()]
     frame = pd.DataFrame(rows, columns=["backbone", "work", "seconds"])
     return frame.sort_values("seconds", ascending=False, ignore_index=True)

@@ -26,15 +26,13 @@ def segment(image: Tensor, segmenter: Segmenter = "slic", segments: int = 50) ->
     """
     # What is not a number would be an error here; scores say what is the matter with the image.
     pixels = compute.to_numpy(exact(image.nan_to_num().permute(1, 2, 0)).contiguous())
-    found = _quickshift(pixels) if segmenter == "quickshift" else _slic(pixels, segments)
+    if segmenter == "quickshift":
+        settings = {"kernel_size": 4, "max_dist": 200, "ratio": 0.2, "rng": 0}
+        found = quickshift(pixels, **settings)  # type: ignore[no-untyped-call]
+    else:
+        found = _slic(pixels, segments)
     _, labels = np.unique(found, return_inverse=True)
     return torch.from_numpy(labels.reshape(found.shape).astype(np.int64)).to(image.device)
-
-
-def _quickshift(pixels: NDArray[np.float64]) -> NDArray[np.int64]:
-    settings = {"kernel_size": 4, "max_dist": 200, "ratio": 0.2, "rng": 0}
-    labels: NDArray[np.int64] = quickshift(pixels, **settings)  # type: ignore[no-untyped-call]
-    return labels
 
 
 def _slic(pixels: NDArray[np.float64], segments: int) -> NDArray[np.int64]:
@@ -42,16 +40,7 @@ def _slic(pixels: NDArray[np.float64], segments: int) -> NDArray[np.int64]:
     If there are less than half as many as asked for, the image is smoothed before."""
     tries: list[NDArray[np.int64]] = []
     for smoothing in _SMOOTHING:
-        tries.append(
-            slic(
-                pixels,
-                n_segments=segments,
-                compactness=10,
-                sigma=smoothing,
-                start_label=0,
-                channel_axis=-1,
-            )
-        )
+        tries.append(slic(pixels, segments, compactness=10, sigma=smoothing, start_label=0))
         if 2 * len(np.unique(tries[-1])) >= segments:
             return tries[-1]
     return max(tries, key=lambda labels: len(np.unique(labels)))

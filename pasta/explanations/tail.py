@@ -22,8 +22,6 @@ from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
 
 _TOLERANCE = 1e-4
-# what networks say to recorded tensors that do not fit
-_MISFITS = (RuntimeError, TypeError, ValueError, IndexError)
 
 
 class Tail:
@@ -70,8 +68,7 @@ class Tail:
                 stack.callback(module.register_forward_hook(finish).remove)
             logits: Tensor = self.network(self.image)
         if not outputs:
-            name = type(self.layer).__name__
-            raise PastaError(f"the {name} has no part in the network's forward pass")
+            raise PastaError(f"{self.layer} has no part in the network's forward pass")
         return logits, outputs[0]
 
     def _whole(self, activations: Tensor) -> Tensor:
@@ -111,17 +108,14 @@ class Tail:
         expected = self._whole(trial)
         try:
             found = self._behind(trial.clone())
-        except _MISFITS:
+        except (RuntimeError, TypeError, ValueError, IndexError):  # recorded tensors do not fit
             return False
         room = _TOLERANCE * float(expected.abs().max())
         return found.shape == expected.shape and torch.allclose(found, expected, rtol=0, atol=room)
 
 
 def repeated(recorded: Any, times: int) -> Tensor:
-    """What was recorded for one image as it would be for a batch of equal ones, without a copy.
-
-    An image is one row, or one column beside its tokens; anything else is an error.
-    """
+    """What was recorded for one image, its row or its column beside the tokens, for a batch."""
     if not isinstance(recorded, Tensor) or 1 not in recorded.shape[:2]:
         raise ValueError("what was recorded does not tell where the image is")
     if recorded.shape[0] == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from pasta.explanations.layers import (
     resolve_layer,
 )
 from pasta.models.normalise import Normalise
+from pasta.models.resnet import ResNetClassifier
+from pasta.models.vit import TransformerClassifier
 from tests.explanations.families import output_of
 from tests.explanations.networks import SmallNet, pictures
 from tests.explanations.small_group import small_params
