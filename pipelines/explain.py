@@ -1,75 +1,40 @@
-"""DVC stage `explain`: all explanations of one dataset, original and perturbed images."""
+"""DVC stage `explain`: all explanations of one group, of original and perturbed images."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from threading import Thread
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.suite import explain_group
+from pasta.explanations.techniques import techniques
+from pasta.layout import find_group
+from pasta.params import load_params
+from pasta.paths import project_root
+from pasta.progress import lines, print_seconds
+from pasta.resume import kept_units
+from pasta.stage import run_stage
+from pasta.tracking import require_tracking, tracked_run
 
-def main(
-    folder: Annotated[Path, typer.Argument(help="the dataset's folder, with trained models")],
-) -> None:
-    """Explain test images of the dataset in FOLDER by every technique, only what has changed."""
-    from pasta.quick_start import import_torchvision
 
-    import_torchvision()
-    from pasta import store, tables
-    from pasta.datasets.stored import open_dataset
-    from pasta.explanations.results import (
-        explanations_table,
-        metrics,
-        perturbed_table,
-        timings,
-    )
-    from pasta.explanations.suite import explain_dataset
-    from pasta.explanations.techniques import techniques
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-    from pasta.progress import lines, print_seconds
-    from pasta.tracking import prepare, require_tracking, tracked_run
-
+def main(key: Annotated[str, typer.Argument(help="the group of models, e.g. coco")]) -> None:
+    """Explain test images by every technique of the group's backbones."""
     require_tracking()
-    params, dataset = load_params(), open_dataset(folder)
-    name = dataset.vocabulary.dataset
-    connecting: Thread | None = None
-    with lines(f"explanations of {name}") as say:
-
-        def told(*words: Any) -> None:
-            nonlocal connecting  # not before: a process is not copied while it imports
-            connecting = connecting or prepare("explanations")
-            say(*words)
-
-        chosen = techniques(params.explanations.extras)
-        done = explain_dataset(dataset, params, project_root(), chosen, told, processors())
-    explained = explanations_table(name, done)
-    perturbed = perturbed_table(name, done)
-    parents = {"images": dataset.images}
-    store.write(explained, folder / "explanations.parquet", tables.EXPLANATIONS, parents)
-    parents = {"explanations": explained}
-    store.write(perturbed, folder / "perturbed.parquet", tables.PERTURBED, parents)
-    store.write_json(metrics(done), folder / "explanations.json")
-    spent = timings(done)
-    (connecting or prepare("explanations")).join()
-    models = [folder / "models" / one.backbone / "weights.safetensors" for one in done]
-    with tracked_run(
-        "explanations",
-        "explain",
-        name,
-        inputs=[folder / "images.npy", *models],
-        params=params.explanations.model_dump(mode="json"),
-        record=folder / "explanations.run.json",
-    ) as run:
-        run.set_tags({"dataset": name})
-        run.log_metrics({"seconds": spent["seconds"].sum(), "explanations": len(explained)})
-        run.log_metrics({"not_ok": (explained["status"] != "ok").mean()})
+    params, group, root = load_params(), find_group(key), project_root()
+    inputs = [group.images, group.models, group.data / "clip"]
+    chosen = techniques(params.explanations.extras)
+    with lines(f"explanations of {key}") as say, kept_units(f"explain@{key}", inputs) as kept:
+        spent = explain_group(group, params, chosen, root, say, kept)
+    table = StoredExplanations(group.explanations).table
+    settings = params.explanations.model_dump(mode="json")
+    with tracked_run("explanations", "explain", key, inputs=inputs, params=settings) as run:
+        run.set_tags({"dataset": group.dataset, "group": key})
+        run.log_metrics({"seconds": spent["seconds"].sum(), "explanations": len(table)})
+        run.log_metrics({"not_ok": (table["status"] != "ok").mean()})
         run.log_table(spent, "seconds.csv")
     print_seconds(spent)
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -114,7 +114,7 @@ def _save(answers: list[Answer], target: Path) -> None:
     from PIL import Image
 
     from pasta import store
-    from pasta.explanations.answers import answer_card, answer_sheet
+    from pasta.explanations.single import answer_card, answer_sheet
 
     pixels = answer_card(answers[0]) if len(answers) == 1 else answer_sheet(answers)
     with store.atomic(target) as temporary:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pasta.explanations.base import Given, View, method
-from pasta.explanations.tail import Tail, tail
+from pasta.explanations.tail import Tail
 
 _BELOW = 1e7  # the value of an ablated channel lies so far below the smallest activation
 _NUMBERS = 2**23  # of activations in one batch, lest wide layers need too much memory
@@ -27,30 +27,29 @@ _NUMBERS = 2**23  # of activations in one batch, lest wide layers need too much 
 def ablationcam(given: Given) -> Tensor:
     """Activations, weighed by how much the score drops without their channel."""
     view, layer = given.view, given.view.require_layer()
-    maps, mode = [], None
+    maps, short = [], None
     for one in given.one_by_one():
-        with torch.no_grad(), tail(view.network, layer, one.images, mode) as behind:
-            mode = behind.mode
-            weights = channel_weights(view, behind, int(one.targets), given.budget)
-            activations = view.maps(behind.recording.activations)[0]
-            maps.append(torch.einsum("c,chw->hw", weights, activations))
+        behind = Tail(view.network, layer, one.images, short)
+        short = behind.short  # tried out once
+        weights = channel_weights(view, behind, int(one.targets), given.budget)
+        maps.append(torch.einsum("c,chw->hw", weights, view.maps(behind.activations)[0]))
     return torch.stack(maps)
 
 
 def channel_weights(view: View, behind: Tail, target: int, budget: int) -> Tensor:
     """The share of the target's logit that is lost without each channel."""
-    activations = behind.recording.activations[0]
-    axis = channel_axis(view, behind.recording.activations) - 1
-    channels = activations.shape[axis]
+    activations = behind.activations[0]
+    axis = channel_axis(view, behind.activations) - 1
+    channels, device = activations.shape[axis], activations.device
     value = ablated_value(activations)
     rows = max(1, min(budget, _NUMBERS // activations.numel()))
     scores = []
     for start in range(0, channels, rows):
-        chosen = torch.arange(start, min(start + rows, channels))
+        chosen = torch.arange(start, min(start + rows, channels), device=device)
         batch = activations.expand(len(chosen), *activations.shape).clone()
-        batch.movedim(axis + 1, 1)[torch.arange(len(chosen)), chosen] = value
+        batch.movedim(axis + 1, 1)[chosen - start, chosen] = value
         scores.append(behind(batch)[:, target])
-    score = behind.recording.logits[0, target]
+    score = behind.logits[0, target]
     return (score - torch.cat(scores)) / score
 
 

@@ -10,15 +10,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
-from pasta.explanations.base import Reshape, View
+from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.engine import Work, attributions, needs_pass, predicted_classes, view_of
+from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.layers import resolve_layer
-from pasta.explanations.passes import target_logits
 from pasta.models.base import Classifier
-from pasta.models.bcos import BcosClassifier
 from pasta.params.explanations import (
     ConceptLimeParams,
     ConceptRiseParams,
@@ -60,8 +59,8 @@ def explain(
     Parameters
     ----------
     model
-        Maps images (n, 3, height, width) to logits (n, classes). It is explained in evaluation
-        mode and left as it was found.
+        Maps images (n, 3, height, width) to logits (n, classes). It is explained where it is, on
+        any device, in evaluation mode, and left as it was found.
     images
         The images as the model wants them, normalised or not.
     targets
@@ -88,7 +87,8 @@ def explain(
     model.eval()
     try:
         view = _view(model, methods, target_layer, reshape)
-        classes = _checked_targets(view, pictures, targets, methods)
+        pictures = pictures.to(compute.device_of(model))
+        classes = _checked_targets(view, pictures, targets, batch_size or 16)
         work = Work(
             view, lambda part: pictures[part], classes, dict(settings), seed, batch_size or 16
         )
@@ -99,8 +99,6 @@ def explain(
             sign = METHODS.entry(part.method).metadata["sign"]
             stop = part.start + len(part.raw)
             found[part.method][part.start : stop] = shown_maps(part.raw, sign)
-    except (RuntimeError, AssertionError) as error:
-        raise _reason(model, pictures, error) from error
     finally:
         model.train(was_training)
     return found
@@ -111,7 +109,11 @@ def _view(
 ) -> View:
     """The model as methods see it, after a look at what they need: nothing is computed before."""
     for name in methods:
-        _require(name, model)
+        about, kind = METHODS.entry(name).metadata, type(model).__name__
+        if about["attribution"] == "concepts":
+            title = about["title"]
+            raise PastaError(f"{title} explains by concepts, not by maps; {kind} gives none")
+        require_network(name, model)
     needs = [name for name in methods if METHODS.entry(name).metadata["needs_layer"]]
     if isinstance(model, Classifier) and layer is None and reshape is None:
         return view_of(model)
@@ -119,26 +121,6 @@ def _view(
         return View(model)
     found, own = resolve_layer(model, layer)
     return View(model, found, reshape or own)
-
-
-def _reason(model: nn.Module, images: Tensor, error: Exception) -> Exception:
-    """What to say of an error: that the images do not fit, if the model alone cannot take one."""
-    try:
-        with torch.inference_mode():
-            model(images[:1])
-    except (RuntimeError, AssertionError):
-        size = " x ".join(map(str, images.shape[2:]))
-        return PastaError(f"the model cannot take images of {size} pixels: {error}")
-    return error
-
-
-def _require(name: str, model: nn.Module) -> None:
-    about = METHODS.entry(name).metadata
-    kind = type(model).__name__
-    if about["attribution"] == "concepts":
-        raise PastaError(f"{about['title']} explains by concepts, not by maps; {kind} gives none")
-    if name == "bcos" and not isinstance(model, BcosClassifier):
-        raise PastaError(f"{about['title']} needs a B-cos network; {kind} is not one")
 
 
 def _checked_images(images: Any) -> Tensor:
@@ -152,19 +134,23 @@ def _checked_images(images: Any) -> Tensor:
     return pictures.detach()
 
 
-def _checked_targets(view: View, images: Tensor, targets: Any, methods: Sequence[str]) -> Tensor:
-    """One class index for each image; the first pass tells whether there are such classes."""
+def _checked_targets(view: View, images: Tensor, targets: Any, batch_size: int) -> Tensor:
+    """One class index for each image, after a look at what the model says of the first one."""
+    try:
+        with torch.inference_mode():
+            classes = view.logits(images[:1]).shape[-1]
+    except (RuntimeError, AssertionError) as error:
+        size = " x ".join(map(str, images.shape[2:]))
+        raise PastaError(f"the model cannot take images of {size} pixels: {error}") from error
     if targets is None:
-        return torch.cat([predicted_classes(view, part) for part in torch.split(images, 16)])
+        return torch.cat([predicted_classes(view, one) for one in torch.split(images, batch_size)])
     chosen = torch.as_tensor(targets)
     if chosen.shape != (len(images),) or chosen.is_floating_point():
         raise PastaError(
             f"the targets have the shape {tuple(chosen.shape)} and are {chosen.dtype}, expected "
             f"one class index for each of {len(images)} images"
         )
-    extremes = torch.stack([chosen.min(), chosen.max()]).long()
-    if not any(needs_pass(name) for name in methods) or len(images) > 16:
-        with torch.inference_mode():  # a look at one image, before a long computation
-            target_logits(view, images[:1], extremes[:1])
-            target_logits(view, images[:1], extremes[1:])
+    for index in (int(chosen.min()), int(chosen.max())):
+        if not 0 <= index < classes:
+            raise PastaError(f"there is no class {index}: the model has {classes}, from 0 on")
     return chosen.long()

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
 
+from pasta import compute
 from pasta.explanations.base import Sign
 
 Status = Literal["ok", "zero", "constant", "nan"]
@@ -74,6 +74,5 @@ def _divided(values: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np
 
 
 def as_numpy(maps: Tensor) -> NDArray[np.float32]:
-    """A detached array."""
-    result: NDArray[np.float32] = maps.detach().to(torch.float32).numpy()
-    return result
+    """What was computed on any device, as it is stored."""
+    return compute.to_numpy(maps.float())

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
+from pasta.explanations.hooks import frozen, hooked
 from pasta.models.base import ConceptModel, torch_generator
 from pasta.registry import Registry
 
@@ -50,6 +52,10 @@ class View:
         result: Tensor = self.network(images)
         return result
 
+    def target_logits(self, images: Tensor, targets: Tensor) -> Tensor:
+        """The score (n,) of one class for each image."""
+        return self.logits(images).gather(1, targets[:, None])[:, 0]
+
     def probabilities(self, images: Tensor) -> Tensor:
         """Class probabilities."""
         return self.to_probabilities(self.logits(images))
@@ -77,7 +83,25 @@ class SharedPass:
 
     activations: Tensor  # (n, channels, h, w)
     gradients: Tensor  # same shape: derivative of the target's logit
-    whole: Any = None  # what FullGrad collects on the way, if it was asked for
+    found: Any = None  # what the method that brought this pass has collected on the way
+
+
+Pass = Callable[[View, Tensor, Tensor], SharedPass]  # of images and the classes to explain
+
+
+def shared_pass(view: View, images: Tensor, targets: Tensor) -> SharedPass:
+    """Run the model once forward, and once back from the targets' logits to the target layer."""
+    leaves: list[Tensor] = []
+
+    def cut(_layer: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        leaves.append(output.detach().requires_grad_())
+        return leaves[-1].clone()  # what follows may change it in place
+
+    # with frozen parameters nothing before the layer is remembered for the way back
+    with torch.enable_grad(), frozen(view.network), hooked(view.require_layer(), cut):
+        chosen = view.target_logits(images, targets).sum()
+        (gradients,) = torch.autograd.grad(chosen, leaves[0])
+    return SharedPass(view.maps(leaves[0].detach()), view.maps(gradients))
 
 
 @dataclass
@@ -90,7 +114,7 @@ class Given:
     settings: Mapping[str, Any] = field(default_factory=dict)  # method -> its parameters
     seed: int = 0
     budget: int = 256  # images that may be in one forward pass
-    whole: bool = False  # whether the shared pass also serves FullGrad
+    run_pass: Pass = shared_pass  # a method may bring a pass that serves all others, too
 
     def __len__(self) -> int:
         return len(self.images)
@@ -102,35 +126,30 @@ class Given:
 
     def generator(self, number: int, purpose: str) -> torch.Generator:
         """Randomness that depends on the image itself, not on its place in a batch or a list."""
-        pixels = self.images[number].contiguous().numpy().tobytes()
+        pixels = compute.to_numpy(self.images[number].contiguous()).tobytes()
         digest = hashlib.md5(pixels, usedforsecurity=False).hexdigest()
         return torch_generator(self.seed, purpose, digest)
+
+    def generators(self, purpose: str) -> list[torch.Generator]:
+        """The randomness of each image."""
+        return [self.generator(number, purpose) for number in range(len(self))]
 
     def one_by_one(self) -> Iterator[Given]:
         """The same request for each image alone."""
         for number in range(len(self)):
             part = slice(number, number + 1)
-            yield Given(
-                self.view,
-                self.images[part],
-                self.targets[part],
-                self.settings,
-                self.seed,
-                self.budget,
-            )
+            yield replace(self, images=self.images[part], targets=self.targets[part])
 
     @cached_property
     def passed(self) -> SharedPass:
         """One forward and one backward pass, for all methods that look at them."""
-        from pasta.explanations.passes import shared_pass
-
-        return shared_pass(self.view, self.images, self.targets, self.whole)
+        return self.run_pass(self.view, self.images, self.targets)
 
     @cached_property
     def concept_scores(self) -> Tensor:
         """Scores of the concepts (n, concepts), for all methods that explain by concepts."""
-        with torch.inference_mode():
-            return self.view.require_concepts().concept_scores(self.images).clone()
+        with torch.no_grad():
+            return self.view.require_concepts().concept_scores(self.images)
 
 
 Method = Callable[[Given], Tensor]
@@ -148,11 +167,15 @@ def method(
     sign: Sign = "positive",
     backbones: tuple[str, ...] = ("resnet50", "vit_b_16", "clip_zero_shot"),
     needs_layer: bool = False,
+    own_pass: Pass | None = None,
+    network: type[nn.Module] | None = None,
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
 
     ``sign`` says what becomes of negative values: a positive method's are cut off, a signed one's
     are shown in another colour. ``backbones`` are those the method is applied to in this project.
+    A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
+    shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
     """
     return METHODS.register(
         key,
@@ -164,4 +187,19 @@ def method(
         sign=sign,
         backbones=backbones,
         needs_layer=needs_layer,
+        own_pass=own_pass,
+        network=network,
     )
+
+
+def require_network(key: str, network: nn.Module) -> None:
+    """An error if a method cannot explain a kind of network."""
+    about = METHODS.entry(key).metadata
+    kind, found = about["network"], type(network).__name__
+    if kind is not None and not isinstance(network, kind):
+        raise PastaError(f"{about['title']} needs a {kind.__name__}; {found} is not one")
+
+
+def exact(values: Tensor) -> Tensor:
+    """The same in double precision; on Apple's GPUs, which have none, in main memory."""
+    return (values.cpu() if values.device.type == "mps" else values).double()

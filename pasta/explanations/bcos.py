@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from torch import Tensor
 
-from pasta.errors import PastaError
 from pasta.explanations.base import Given, method
 from pasta.models.bcos import BcosClassifier
 
@@ -17,10 +18,8 @@ from pasta.models.bcos import BcosClassifier
     sign="signed",
     doi="10.1109/TPAMI.2024.3355155",
     backbones=("resnet50_bcos",),
+    network=BcosClassifier,
 )
 def bcos(given: Given) -> Tensor:
     """The contributions of all pixels; with the logit's constant they sum to the logit."""
-    network = given.view.network
-    if not isinstance(network, BcosClassifier):
-        raise PastaError(f"bcos needs a B-cos network; {type(network).__name__} is not one")
-    return network.contributions(given.images, given.targets)
+    return cast(BcosClassifier, given.view.network).contributions(given.images, given.targets)

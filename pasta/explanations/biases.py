@@ -8,7 +8,7 @@ to it without needing one is a bias.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -99,29 +99,26 @@ class Watch(TorchFunctionMode):
             query, key, value = self._heads(call)
             mixed = functional.scaled_dot_product_attention(query, key, value)
             joined = mixed.permute(2, 0, 1, 3).flatten(2)  # tokens, images, channels
-            output = functional.linear(joined, call["out_proj_weight"], call["out_proj_bias"])
-            result: tuple[Tensor, Tensor | None] = (output, None)
-        else:
-            result = functional.multi_head_attention_forward(*args, **kwargs)
+            output = self._projected(joined, call["out_proj_weight"], call["out_proj_bias"])
+            return output, None
+        result = functional.multi_head_attention_forward(*args, **kwargs)
         self._remember_projection(result[0], call["out_proj_bias"])
         return result
 
-    def _heads(self, call: Mapping[str, Any]) -> list[Tensor]:
+    def _heads(self, call: Mapping[str, Any]) -> Iterator[Tensor]:
         """Query, key and value of each head."""
-        if call["use_separate_proj_weight"]:
-            weights = [call[f"{name}_proj_weight"] for name in "qkv"]
-        else:
-            weights = call["in_proj_weight"].chunk(3)
         bias = call["in_proj_bias"]
         biases = [None] * 3 if bias is None else bias.chunk(3)
-        inputs = (call["query"], call["key"], call["value"])
-        heads = []
-        for tokens, weight, shift in zip(inputs, weights, biases, strict=True):
-            projected = functional.linear(tokens, weight, shift)
-            self._remember_projection(projected, shift)
+        weights = call["in_proj_weight"].chunk(3)
+        for name, weight, shift in zip(("query", "key", "value"), weights, biases, strict=True):
+            projected = self._projected(call[name], weight, shift)
             parted = projected.reshape(*projected.shape[:2], call["num_heads"], -1)
-            heads.append(parted.permute(1, 2, 0, 3))  # images, heads, tokens, channels
-        return heads
+            yield parted.permute(1, 2, 0, 3)  # images, heads, tokens, channels
+
+    def _projected(self, tokens: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        output = functional.linear(tokens, weight, bias)
+        self._remember_projection(output, bias)
+        return output
 
     def _remember_projection(self, output: Tensor, bias: Tensor | None) -> None:
         if bias is not None:  # the function has tokens first, whatever the module had
@@ -130,7 +127,7 @@ class Watch(TorchFunctionMode):
 
 def _is_plain(call: Mapping[str, Any]) -> bool:
     """Whether a call of torch's attention is a simple one: unmasked, exact, one batch."""
-    flags = ("add_zero_attn", "need_weights", "is_causal")
+    flags = ("add_zero_attn", "need_weights", "is_causal", "use_separate_proj_weight")
     extras = ("bias_k", "bias_v", "key_padding_mask", "attn_mask", "static_k", "static_v")
     random = call["training"] and call["dropout_p"] > 0
     known = not any(call[name] for name in flags) and all(call[name] is None for name in extras)
@@ -228,8 +225,7 @@ def _added(sign: float, reverse: bool = False) -> Rule:
             factor = 1.0 if _depends(input) else -alpha
         tensor = input if _depends(input) else other
         value = torch.as_tensor(constant, dtype=tensor.dtype, device=tensor.device)
-        if not value.isfinite().all():  # a mask, not a bias
-            return None
+        value = value.nan_to_num(0, 0, 0)  # infinite: a mask, not a bias
         return Constant(lambda: factor * value, _channels_of_sum(tensor, value))
 
     return rule

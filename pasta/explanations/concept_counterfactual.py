@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, exact, method
 from pasta.models.clip_qda import GaussianHead
 
 NEAREST = 1e-6  # standard deviations; nearer borders count as this near, to keep numbers finite
@@ -51,7 +51,7 @@ def clip_qda(given: Given) -> Tensor:
     if not isinstance(head, GaussianHead):
         raise PastaError(f"clip_qda needs a Gaussian head, not a {type(head).__name__}")
     change, sign = counterfactuals(head, given.concept_scores, given.targets)
-    return (sign / change.abs().clamp_min(NEAREST)).float()
+    return (sign / change.abs().clamp_min(NEAREST)).float().to(given.images.device)
 
 
 def counterfactuals(head: GaussianHead, scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -83,16 +83,17 @@ def leads(head: GaussianHead, scores: Tensor, targets: Tensor) -> Quadratics:
 
     A logit is offset - |(s - mean) W|² / 2, and a change t of score j adds t W[j] to the vector.
     """
-    whitening = head.whitening.double()
-    white = torch.einsum("nkd,kde->nke", scores.double()[:, None] - head.means, whitening)
+    whitening, means, offsets = map(exact, (head.whitening, head.means, head.offsets))
+    white = torch.einsum("nkd,kde->nke", exact(scores)[:, None] - means, whitening)
     slope = -torch.einsum("nke,kde->nkd", white, whitening)
     square = -whitening.square().sum(2) / 2
-    constant = head.offsets.double() - white.square().sum(2) / 2
+    constant = offsets - white.square().sum(2) / 2
     logits = Quadratics(square.expand_as(slope), slope, constant[:, :, None].expand_as(slope))
-    others = torch.arange(len(head.means) - 1).expand(len(targets), -1)
-    others = others + (others >= targets[:, None])  # all classes but the target
-    rows = torch.arange(len(targets))[:, None]
-    return Quadratics(*(part[rows, targets[:, None]] - part[rows, others] for part in logits))
+    target = targets.to(white.device)[:, None]
+    others = torch.arange(len(means) - 1, device=white.device).expand(len(target), -1)
+    others = others + (others >= target)  # all classes but the target
+    rows = torch.arange(len(target), device=white.device)[:, None]
+    return Quadratics(*(part[rows, target] - part[rows, others] for part in logits))
 
 
 def roots(lead: Quadratics) -> tuple[Tensor, Tensor]:
@@ -119,5 +120,5 @@ def _of_region(lead: Quadratics, borders: Tensor) -> Tensor:
     place = borders[:, :, :, None]  # next to the lead that vanishes here, all leads
     parts = torch.stack([square * place.square(), slope * place, constant.expand_as(place + slope)])
     negative = parts.sum(0) < -_ROUNDING * parts.abs().sum(0)
-    others = ~torch.eye(negative.shape[3], dtype=torch.bool)[:, :, None]
+    others = ~torch.eye(negative.shape[3], dtype=torch.bool, device=place.device)[:, :, None]
     return ~(negative & others).any(3)

@@ -13,9 +13,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, method
 from pasta.models.base import ConceptModel
+from pasta.models.concept_bottleneck import ConceptNetwork
 
 
 def reference(model: ConceptModel) -> Tensor:
@@ -30,9 +32,8 @@ def reference(model: ConceptModel) -> Tensor:
       One half, the logit 0, would not be neutral. The second half has seen scores that nearly
       always are far below, and takes one half for evidence that the concept is there.
     """
-    from pasta.models.concept_bottleneck import ConceptNetwork
-
-    neutral, extractor = torch.zeros(len(model.concepts)), model.extractor
+    neutral = torch.zeros(len(model.concepts), device=compute.device_of(model))
+    extractor = model.extractor
     if isinstance(extractor, ConceptNetwork):
         unseen = extractor.unseen
         neutral += unseen if extractor.score == "logit" else unseen.sigmoid()
@@ -49,51 +50,27 @@ def linear_contributions(
 
 
 def _contributions(given: Given) -> Tensor:
+    """What each concept contributes to the logit of the target."""
     model = given.view.require_concepts()
     neutral = reference(model)
     return linear_contributions(model.head, given.concept_scores, given.targets, neutral)
 
 
-@method(
-    "xnesyl",
-    title="X-NeSyL",
-    functioning="interpretable latent space",
-    doi="10.1016/j.inffus.2021.09.022",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("xnesyl",),
-)
-def xnesyl(given: Given) -> Tensor:
-    """What each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)."""
-    return _contributions(given)
-
-
-@method(
-    "clip_linear",
-    title="CLIP-Linear-sample",
-    functioning="interpretable latent space",
-    doi="10.48550/arXiv.2308.03685",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("clip_linear",),
-)
-def clip_linear(given: Given) -> Tensor:
-    """What each concept contributes to the logit by not being as usual (Yan et al. 2023)."""
-    return _contributions(given)
-
-
-@method(
-    "labo",
-    title="LaBo-sample",
-    functioning="interpretable latent space",
-    doi="10.48550/arXiv.2211.11158",
-    attribution="concepts",
-    stage="ante-hoc",
-    sign="signed",
-    backbones=("labo",),
-)
-def labo(given: Given) -> Tensor:
-    """The same for chosen concepts; all others contribute nothing (Yang et al. 2023)."""
-    return _contributions(given)
+for _key, _title, _doi in (
+    # what each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)
+    ("xnesyl", "X-NeSyL", "10.1016/j.inffus.2021.09.022"),
+    # what each concept contributes by not being as usual (Yan et al. 2023)
+    ("clip_linear", "CLIP-Linear-sample", "10.48550/arXiv.2308.03685"),
+    # the same for chosen concepts; all others contribute nothing (Yang et al. 2023)
+    ("labo", "LaBo-sample", "10.48550/arXiv.2211.11158"),
+):
+    method(
+        _key,
+        title=_title,
+        functioning="interpretable latent space",
+        doi=_doi,
+        attribution="concepts",
+        stage="ante-hoc",
+        sign="signed",
+        backbones=(_key,),
+    )(_contributions)

@@ -12,20 +12,29 @@ Masks are drawn from the image's own generator, so that the result does not depe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from pasta.explanations.base import Given, method
 from pasta.explanations.concept_linear import reference
+from pasta.explanations.lime import ridge
 from pasta.explanations.shapley import coalitions, solve
 
 _ROWS = 16  # rows of scores that may take the place of one image in a forward pass
-_BACKBONES = ("clip_qda", "concept_bottleneck")
+perturbing = partial(
+    method,
+    functioning="perturbation",
+    attribution="concepts",
+    sign="signed",
+    backbones=("clip_qda", "concept_bottleneck"),
+)
 
 
 def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
-    """The target's probability of each image under its own masks (m, concepts): (m,) each, double.
+    """The target's probability of each image under its own masks (m, concepts): (m,) each, in
+    double precision, in main memory, where the masks are.
 
     Rows of several images go through the head together, at most ``16 x budget`` of them at a time.
     """
@@ -37,42 +46,27 @@ def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
     parts: list[Tensor] = []
     with torch.inference_mode():
         for rows in torch.split(torch.arange(len(kept)), _ROWS * given.budget):
-            image = owner[rows]
-            logits = model.classify(torch.where(kept[rows], scores[image], neutral))
+            image = owner[rows].to(scores.device)
+            seen = kept[rows].to(scores.device)
+            logits = model.classify(torch.where(seen, scores[image], neutral))
             chosen = given.targets[image][:, None]
             parts.append(given.view.to_probabilities(logits).gather(1, chosen)[:, 0])
-    return list(torch.split(torch.cat(parts).double(), lengths))
+    return list(torch.split(torch.cat(parts).cpu().double(), lengths))
 
 
-def _generators(given: Given, purpose: str) -> list[torch.Generator]:
-    return [given.generator(number, purpose) for number in range(len(given))]
-
-
-@method(
-    "lime_cbm",
-    title="LIME-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.2312.00110",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("lime_cbm", title="LIME-CBM", doi="10.48550/arXiv.2312.00110")
 def lime_cbm(given: Given) -> Tensor:
     """The slopes of a linear model of p(z) near the image (Ribeiro et al. 2016,
     doi:10.48550/arXiv.1602.04938; on concepts Kazmierczak et al. 2024)."""
     settings, concepts = given.settings["lime_cbm"], given.concept_scores.shape[1]
     masks = [
         lime_masks(settings.samples, concepts, generator)
-        for generator in _generators(given, "lime_cbm")
+        for generator in given.generators("lime_cbm")
     ]
-    weights = [lime_weights(part, settings.kernel_width) for part in masks]
-    slopes = [
-        ridge(part.double(), values, weight, settings.penalty)
-        for part, values, weight in zip(
-            masks, masked_probabilities(given, masks), weights, strict=True
-        )
-    ]
-    return torch.stack(slopes).float()
+    values = torch.stack(masked_probabilities(given, masks))
+    weights = torch.stack([lime_weights(part, settings.kernel_width) for part in masks])
+    slopes = ridge(torch.stack(masks).double(), values, weights, settings.penalty)
+    return slopes.to(given.concept_scores)
 
 
 def lime_masks(samples: int, concepts: int, generator: torch.Generator) -> Tensor:
@@ -90,26 +84,7 @@ def lime_weights(masks: Tensor, kernel_width: float) -> Tensor:
     return (-hidden / (2 * kernel_width**2)).exp()
 
 
-def ridge(inputs: Tensor, values: Tensor, weights: Tensor, penalty: float) -> Tensor:
-    """Slopes (features,) that minimise the weighted sum of squared errors + penalty x |slopes|²;
-    the intercept is free."""
-    shares = weights / weights.sum()
-    centred = inputs - shares @ inputs
-    weighted = centred * weights[:, None]
-    square = weighted.T @ centred + penalty * torch.eye(inputs.shape[1], dtype=inputs.dtype)
-    result: Tensor = torch.linalg.solve(square, weighted.T @ (values - shares @ values))
-    return result
-
-
-@method(
-    "shap_cbm",
-    title="SHAP-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.2312.00110",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("shap_cbm", title="SHAP-CBM", doi="10.48550/arXiv.2312.00110")
 def shap_cbm(given: Given) -> Tensor:
     """Shapley values of the game p(z) by Kernel SHAP (Lundberg and Lee 2017,
     doi:10.48550/arXiv.1705.07874; on concepts Kazmierczak et al. 2024).
@@ -117,27 +92,17 @@ def shap_cbm(given: Given) -> Tensor:
     They sum to p of the image - p of hidden concepts only.
     """
     samples, concepts = given.settings["shap_cbm"].samples, given.concept_scores.shape[1]
-    chosen = [
-        coalitions(concepts, samples, generator) for generator in _generators(given, "shap_cbm")
-    ]
+    chosen = [coalitions(concepts, samples, random) for random in given.generators("shap_cbm")]
     ends = torch.tensor([[True], [False]]).expand(2, concepts)  # all kept, all hidden
     probabilities = masked_probabilities(given, [torch.cat([ends, part]) for part, _ in chosen])
     values = [
         solve(part, weights, worth[None, 2:], worth[:1], worth[1:2])[0]
         for (part, weights), worth in zip(chosen, probabilities, strict=True)
     ]
-    return torch.stack(values).float()
+    return torch.stack(values).to(given.concept_scores)
 
 
-@method(
-    "rise_cbm",
-    title="RISE-CBM",
-    functioning="perturbation",
-    doi="10.48550/arXiv.1806.07421",
-    attribution="concepts",
-    sign="signed",
-    backbones=_BACKBONES,
-)
+@perturbing("rise_cbm", title="RISE-CBM", doi="10.48550/arXiv.1806.07421")
 def rise_cbm(given: Given) -> Tensor:
     """The mean of p(z) where a concept is kept - where it is hidden (Petsiuk et al. 2018).
 
@@ -150,10 +115,11 @@ def rise_cbm(given: Given) -> Tensor:
     settings, concepts = given.settings["rise_cbm"], given.concept_scores.shape[1]
     masks = [
         rise_masks(settings.masks, concepts, settings.keep, generator)
-        for generator in _generators(given, "rise_cbm")
+        for generator in given.generators("rise_cbm")
     ]
     probabilities = masked_probabilities(given, masks)
-    return torch.stack(list(map(kept_minus_hidden, masks, probabilities))).float()
+    found = torch.stack(list(map(kept_minus_hidden, masks, probabilities)))
+    return found.to(given.concept_scores)
 
 
 def rise_masks(masks: int, concepts: int, keep: float, generator: torch.Generator) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.attribution import as_numpy, raw_maps
-from pasta.explanations.base import Given, View
+from pasta.explanations.base import Given, View, require_network, shared_pass
 from pasta.explanations.catalog import METHODS
+from pasta.explanations.layers import find_layer
 from pasta.models.base import BlackBox, Classifier, ConceptModel
 
 SHARED = "shared passes"
@@ -52,77 +55,61 @@ def view_of(model: Classifier) -> View:
         return View(model, concepts=model)
     if not isinstance(model, BlackBox):
         raise PastaError(f"{type(model).__name__} is neither a black box nor a concept model")
-    grid = model.token_grid
-
-    def cells(tokens: Tensor) -> Tensor:
-        rows, columns = grid or (0, 0)
-        places = tokens[:, -rows * columns :]  # class and register tokens come first
-        return places.transpose(1, 2).reshape(len(tokens), -1, rows, columns)
-
-    return View(
-        model,
-        model.cam_layers()[-1],
-        None if grid is None else cells,
-        model.to_probabilities,
-    )
+    layer, reshape = find_layer(model)
+    return View(model, layer, reshape, model.to_probabilities)
 
 
 def attributions(
     work: Work, methods: Sequence[str], seconds: dict[str, float] | None = None
 ) -> Iterator[Part]:
-    """Explain batch by batch; all methods of a batch share its forward and backward pass.
+    """Explain batch by batch, where the model is; all methods of a batch share its forward and
+    backward pass.
 
     ``seconds`` is filled with the time of each method; the shared passes have a line of their own.
     """
     spent = {} if seconds is None else seconds
+    about = {name: METHODS.entry(name).metadata for name in methods}
+    for name in methods:
+        require_network(name, work.view.network)
+    own = [one["own_pass"] for one in about.values() if one["own_pass"] is not None]
+    shares = bool(own) or any(one["needs_layer"] for one in about.values())
+    device = compute.device_of(work.view.network)
     for start in range(0, len(work), work.batch_size):
         part = slice(start, min(start + work.batch_size, len(work)))
         given = Given(
             work.view,
-            work.images(part),
-            work.targets[part],
+            work.images(part).to(device),
+            work.targets[part].to(device),
             work.settings,
             work.seed,
             work.budget,
-            whole="fullgrad" in methods,
+            own[0] if own else shared_pass,
         )
-        if any(needs_pass(name) for name in methods):
+        if shares:
             with _timed(spent, SHARED):
                 _ = given.passed
         for name in methods:
             with _timed(spent, name):
-                raw = _raw(given, name)
+                raw = as_numpy(computed(given, name))
             yield Part(name, start, raw)
 
 
-def needs_pass(name: str) -> bool:
-    """Whether a method looks at activations or gradients."""
-    return name == "fullgrad" or bool(METHODS.entry(name).metadata["needs_layer"])
-
-
-def _raw(given: Given, name: str) -> NDArray[np.float32]:
+def computed(given: Given, name: str) -> Tensor:
+    """What a method says, on the device of the images: maps of their size, or concepts."""
     about = METHODS.entry(name).metadata
-    computed = METHODS[name](given)
-    if about["attribution"] == "image":
-        computed = raw_maps(computed, given.size, about["sign"])
-    return as_numpy(computed)
+    found = METHODS[name](given)
+    return raw_maps(found, given.size, about["sign"]) if about["attribution"] == "image" else found
 
 
-class _timed:  # noqa: N801 (reads as a statement)
+@contextmanager
+def _timed(spent: dict[str, float], name: str) -> Iterator[None]:
     """Add the time of a block to a table."""
-
-    def __init__(self, spent: dict[str, float], name: str) -> None:
-        self.spent, self.name = spent, name
-
-    def __enter__(self) -> None:
-        self.started = time.perf_counter()
-
-    def __exit__(self, *problem: object) -> None:
-        passed = time.perf_counter() - self.started
-        self.spent[self.name] = self.spent.get(self.name, 0.0) + passed
+    started = time.perf_counter()
+    yield
+    spent[name] = spent.get(name, 0.0) + time.perf_counter() - started
 
 
 def predicted_classes(view: View, images: Tensor) -> Tensor:
     """The most probable class of each image."""
-    with torch.inference_mode():
-        return view.logits(images).argmax(1).clone()
+    with torch.no_grad():
+        return view.logits(images).argmax(1)

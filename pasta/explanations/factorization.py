@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.decomposition import NMF
 from torch import Tensor
 
+from pasta import compute
 from pasta.explanations.base import Given, method
 from pasta.params.explanations import FactorizationParams
 
@@ -70,12 +71,8 @@ def first_component(maps: Tensor) -> Tensor:
     number, channels, height, width = maps.shape
     cells = maps.reshape(number, channels, -1).transpose(1, 2)
     cells = cells - cells.mean(1, keepdim=True)
-    from threadpoolctl import threadpool_limits
-
-    # One thread for each image is faster than several threads for each decomposition.
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        projected = list(pool.map(_project, cells.numpy()))
-    return torch.from_numpy(np.stack(projected)).reshape(number, height, width)
+    projected = np.stack([_project(one) for one in compute.to_numpy(cells)])
+    return torch.from_numpy(projected).reshape(number, height, width).to(maps.device)
 
 
 def _project(cells: NDArray[Any]) -> NDArray[Any]:
@@ -89,15 +86,13 @@ def _project(cells: NDArray[Any]) -> NDArray[Any]:
 
 
 def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tensor:
-    from sklearn.decomposition import NMF
-
     channels, height, width = activations.shape
-    cells = activations.relu().reshape(channels, -1).T.double().numpy()
+    cells = compute.to_numpy(activations.relu().reshape(channels, -1).T).astype(np.float64)
     components = min(components, *cells.shape)
     if not np.isfinite(cells).all() or not cells.any():
         return activations.sum(0) * 0  # nothing to factorise; not a number stays visible
     model = NMF(components, init="nndsvda", tol=1e-3, max_iter=300)
     places = model.fit_transform(cells)
-    gains = (model.components_ @ voice.double().numpy()) * places.sum(0)
+    gains = (model.components_ @ compute.to_numpy(voice).astype(np.float64)) * places.sum(0)
     loudest = places[:, int(gains.argmax())]
     return torch.from_numpy(loudest).to(activations).reshape(height, width)

@@ -28,16 +28,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-from pasta.explanations.base import Given, SharedPass, View, method
+from pasta.explanations.base import Given, SharedPass, View, exact, method
 from pasta.explanations.biases import Contribution, Watch
 from pasta.explanations.hooks import frozen, hooked
-from pasta.explanations.passes import target_logits
 
 _TINY = 1e-7  # keeps the rescaling of an empty channel finite
 _FLAT = 1e-5  # of a channel's largest value: smaller differences are rounding
@@ -58,13 +57,13 @@ class _Sums:
 
     images: int
     tokens: Callable[[Tensor], Tensor | None]  # (n, tokens, channels) to (n, channels, h, w)
-    total: Tensor
+    totals: list[Tensor] = field(default_factory=list)  # (n,) each
     maps: dict[tuple[int, int], Tensor] = field(default_factory=dict)  # by resolution
 
     def add(self, contribution: Contribution) -> None:
         """Add one constant's contribution to the sum and, if it has a place, to the map."""
         values = contribution.values
-        self.total += values.reshape(self.images, -1).sum(1, dtype=torch.float64)
+        self.totals.append(exact(values.reshape(self.images, -1).sum(1)))
         placed = self._placed(values, contribution.channels)
         if placed is not None:
             height, width = placed.shape[2:]
@@ -102,28 +101,6 @@ def whole_pass(view: View, images: Tensor, targets: Tensor) -> SharedPass:
 
     A view without a layer has no activations and gradients: FullGrad alone can do without.
     """
-    whole, output, gradients = _run(view, images, targets)
-    if view.layer is None:
-        return SharedPass(output, gradients, whole)
-    return SharedPass(view.maps(output), view.maps(gradients), whole)
-
-
-@method(
-    "fullgrad",
-    title="FullGrad",
-    functioning="gradient",
-    doi="10.48550/arXiv.1905.00780",
-)
-def fullgrad(given: Given) -> Tensor:
-    """Gradients at the image and at all biases, each rescaled, added up."""
-    if given.whole and isinstance(given.passed.whole, Whole):
-        return given.passed.whole.maps
-    whole, _, _ = _run(given.view, given.images, given.targets)
-    return whole.maps
-
-
-def _run(view: View, images: Tensor, targets: Tensor) -> tuple[Whole, Tensor, Tensor]:
-    """FullGrad's part, and output and gradients of the target layer (empty without one)."""
     outputs: list[Tensor] = []
 
     def keep(_layer: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
@@ -133,22 +110,38 @@ def _run(view: View, images: Tensor, targets: Tensor) -> tuple[Whole, Tensor, Te
     def tokens(values: Tensor) -> Tensor | None:
         return _token_maps(view, outputs[0] if outputs else None, values)
 
-    sums = _Sums(len(images), tokens, torch.zeros(len(images), dtype=torch.float64))
+    sums = _Sums(len(images), tokens)
     hook = nullcontext() if view.layer is None else hooked(view.layer, keep)
     with torch.enable_grad(), frozen(view.network):
         leaf = images.detach().clone().requires_grad_()
         with hook, Watch(len(images), sums.add):
-            chosen = target_logits(view, leaf, targets)
+            chosen = view.target_logits(leaf, targets)
         gradient, *gradients = torch.autograd.grad(chosen.sum(), [leaf, *outputs[:1]])
     sums.add(Contribution(gradient * leaf.detach(), channels=1))
     height, width = images.shape[2:]
-    whole = Whole(sums.resized((height, width)), sums.total.to(images.dtype), chosen.detach())
+    total = torch.stack(sums.totals).sum(0).to(images)
+    whole = Whole(sums.resized((height, width)), total, chosen.detach())
     if not outputs:
-        return whole, images.new_empty(0), images.new_empty(0)
-    output = outputs[0].detach()
+        return SharedPass(images.new_empty(0), images.new_empty(0), whole)
+    activations = view.maps(outputs[0].detach())
     # The graph's hooks know this list: unless it is emptied, neither is ever freed.
     outputs.clear()
-    return whole, output, gradients[0]
+    return SharedPass(activations, view.maps(gradients[0]), whole)
+
+
+@method(
+    "fullgrad",
+    title="FullGrad",
+    functioning="gradient",
+    doi="10.48550/arXiv.1905.00780",
+    own_pass=whole_pass,
+)
+def fullgrad(given: Given) -> Tensor:
+    """Gradients at the image and at all biases, each rescaled, added up."""
+    if given.run_pass is not whole_pass:
+        given = replace(given, run_pass=whole_pass)
+    whole: Whole = given.passed.found
+    return whole.maps
 
 
 def _token_maps(view: View, output: Tensor | None, values: Tensor) -> Tensor | None:

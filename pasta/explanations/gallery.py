@@ -10,30 +10,36 @@ from PIL import Image
 
 from pasta import store
 from pasta.datasets.stored import StoredDataset
-from pasta.explanations.rendering import ConceptValues
+from pasta.errors import PastaError
+from pasta.explanations.rendering import ConceptValues, Pixels
 from pasta.explanations.sheets import Entry, gallery, sheet
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique, techniques
 from pasta.models.base import MODELS
 
 BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
-Part = tuple[StoredDataset, StoredExplanations]
+Part = tuple[StoredDataset, StoredExplanations]  # of one group
 WIDTH = 2400  # pixels; more would not fit on a page
 
 
 def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image.Image:
-    """Rows: the first images of each dataset. Columns: the methods applied to the backbone."""
+    """Rows: the first images of each group that has the backbone. Columns: its methods."""
+    there = [part for part in parts if (part[1].table["backbone"] == backbone).any()]
     ours = [one for one in techniques() if one.backbone == backbone]
+    ours = [one for one in ours if all(_has(stored, one) for _, stored in there)]
+    if not there or not ours:
+        raise PastaError(f"no group has explanations of {backbone}")
     rows = list(range(images))
     columns = {
         one.about["title"]: (
-            np.concatenate([stored.shown(one, rows) for _, stored in parts]),
+            np.concatenate([stored.shown(one, rows) for _, stored in there]),
             one.signed,
         )
         for one in ours
     }
-    pixels = [_pixels(dataset, stored, ours[0], rows) for dataset, stored in parts]
-    titles = [title for _, stored in parts for title in _titles(stored, ours[0], rows)]
+    firsts = [(dataset, stored.rows(ours[0]).iloc[rows]) for dataset, stored in there]
+    pixels = [_pixels(dataset, table["image_id"].tolist()) for dataset, table in firsts]
+    titles = [str(label) for _, table in firsts for label in table["predicted"]]
     name = MODELS.entry(backbone).metadata["title"]
     return gallery(np.concatenate(pixels), columns, titles, f"Explanations of {name}", cell=112)
 
@@ -41,15 +47,20 @@ def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image
 def concept_picture(parts: Sequence[Part]) -> Image.Image:
     """The first image of the first dataset, explained by all concept techniques."""
     ours = [one for one in techniques() if one.kind == "concept"]
-    dataset, stored = parts[0]
-    found = {one: stored.concepts(one) for one in ours}
+    first = parts[0][0]
+    groups = [part for part in parts if part[0].folder == first.folder]
+    found = {one: stored.concepts(one) for one in ours for _, stored in groups if _has(stored, one)}
+    if not found:
+        raise PastaError(f"{first.folder}: there are no explanations of concept models")
     entries = [
         Entry("", _title(one), ConceptValues(list(names), values[0]))
         for one, (names, values) in found.items()
     ]
-    label = _label(dataset, stored, ours[0]).replace("_", " ")
+    image = str(groups[0][1].table["image_id"].iloc[0])  # the same of all backbones
+    # What it really shows: concept models may differ in what they say.
+    label = str(first.images.set_index("image_id").loc[image, "label"]).replace("_", " ")
     title = f"Explanations of concept models: {label}"
-    return sheet(_pixels(dataset, stored, ours[0], [0])[0], entries, title)
+    return sheet(_pixels(first, [image])[0], entries, title)
 
 
 def save(picture: Image.Image, path: Path) -> None:
@@ -61,22 +72,13 @@ def save(picture: Image.Image, path: Path) -> None:
         picture.convert("RGB").save(temporary, "JPEG", quality=85)
 
 
-def _pixels(
-    dataset: StoredDataset, stored: StoredExplanations, technique: Technique, rows: Sequence[int]
-) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    names = stored.rows(technique)["image_id"].iloc[list(rows)]
-    places = dataset.images.set_index("image_id").loc[names, "row"].to_numpy()
+def _has(stored: StoredExplanations, technique: Technique) -> bool:
+    return len(stored.rows(technique)) > 0
+
+
+def _pixels(dataset: StoredDataset, images: Sequence[str]) -> Pixels:
+    places = dataset.images.set_index("image_id").loc[list(images), "row"].to_numpy()
     return np.ascontiguousarray(dataset.pixels[places])
-
-
-def _titles(stored: StoredExplanations, technique: Technique, rows: Sequence[int]) -> list[str]:
-    return [str(label) for label in stored.rows(technique)["predicted"].iloc[list(rows)]]
-
-
-def _label(dataset: StoredDataset, stored: StoredExplanations, technique: Technique) -> str:
-    """What the first image really shows: concept models may differ in what they say."""
-    name = stored.rows(technique)["image_id"].iloc[0]
-    return str(dataset.images.set_index("image_id").loc[name, "label"])
 
 
 def _title(technique: Technique) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from torch import Tensor, nn
 
@@ -19,15 +19,6 @@ def hooked(layer: nn.Module, hook: Forward) -> Iterator[None]:
         yield
     finally:
         handle.remove()
-
-
-@contextmanager
-def all_hooked(layers: Sequence[nn.Module], hook: Forward) -> Iterator[None]:
-    """The same hook on several layers."""
-    with ExitStack() as stack:
-        for layer in layers:
-            stack.enter_context(hooked(layer, hook))
-        yield
 
 
 @contextmanager

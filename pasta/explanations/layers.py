@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Reshape
 from pasta.models.base import BlackBox
@@ -235,19 +236,13 @@ def _outputs(model: nn.Module) -> list[tuple[nn.Module, torch.Size]]:
             stack.callback(module.register_forward_hook(look).remove)
         model.eval()
         problems = []
-        for size in _sizes(model):
+        own = (getattr(model, "default_cfg", None) or {}).get("input_size", (224,))[-1]
+        for size in (int(own), *_SIZES):
             found.clear()
             try:
-                model(torch.full((1, 3, size, size), 0.5))
+                model(torch.full((1, 3, size, size), 0.5, device=compute.device_of(model)))
             except (RuntimeError, AssertionError, ValueError) as error:
                 problems.append(str(error))
             else:
                 return list(found)
     raise PastaError(f"{type(model).__name__} takes no image; name the target layer. {problems[0]}")
-
-
-def _sizes(model: nn.Module) -> list[int]:
-    """Sizes of images that a network may want, its own first if it has one."""
-    config = getattr(model, "default_cfg", None) or {}
-    own = [int(config["input_size"][-1])] if "input_size" in config else []
-    return [*own, *_SIZES]

@@ -20,22 +20,19 @@ from pasta.explanations.superpixels import mean_colours, number_of, segment, spr
 
 
 @method(
-    "lime",
-    title="LIME",
-    functioning="perturbation",
-    doi="10.1145/2939672.2939778",
-    sign="signed",
+    "lime", title="LIME", functioning="perturbation", doi="10.1145/2939672.2939778", sign="signed"
 )
 def lime(given: Given) -> Tensor:
     """Each pixel has the coefficient of its superpixel."""
     settings = given.settings["lime"]
     labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
     switches = [
-        random_switches(settings.samples, number_of(label), given.generator(number, "lime"))
-        for number, label in enumerate(labels)
+        random_switches(settings.samples, number_of(label), random)
+        for label, random in zip(labels, given.generators("lime"), strict=True)
     ]
     found = coefficients(given, labels, switches, settings.kernel_width, settings.penalty)
-    return torch.stack([spread(*pair) for pair in zip(found, labels, strict=True)]).float()
+    pairs = zip(found, labels, strict=True)
+    return torch.stack([spread(value.to(given.images), label) for value, label in pairs])
 
 
 def coefficients(
@@ -45,13 +42,14 @@ def coefficients(
     kernel_width: float,
     penalty: float,
 ) -> list[Tensor]:
-    """What each superpixel is worth, for given superpixels and switches of each image.
+    """What each superpixel is worth, for given superpixels and switches of each image: in double
+    precision, in main memory.
 
     ``switches`` (samples, superpixels) are true where a superpixel can be seen; all images have
     equally many samples.
     """
     hidden = [mean_colours(*pair) for pair in zip(given.images, labels, strict=True)]
-    scores = torch.stack(superpixel_scores(given, labels, hidden, switches))
+    scores = torch.stack(superpixel_scores(given, labels, hidden, switches)).cpu()
     weights = torch.stack([kernel(rows, kernel_width) for rows in switches])
     # Images have different numbers of superpixels: columns of zeros get coefficients of zero.
     inputs = pad_sequence([rows.double().T for rows in switches], batch_first=True).mT

@@ -8,15 +8,13 @@ become smaller.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
-from pasta.explanations.folding import forward_only
 
 # Scores (rows,) of masked images (rows, 3, height, width) that are copies of the images with these
 # numbers (rows,).
@@ -34,9 +32,6 @@ class Masked:
 
     count: int
     build: Callable[[slice], Tensor]  # which copies -> (copies, 3, height, width)
-    # The same in two steps, for those who are faster with copies of several images at once.
-    part: Callable[[slice], Any] | None = None
-    together: Callable[[Sequence[Any]], Tensor] | None = None
 
 
 def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) -> list[Tensor]:
@@ -44,8 +39,7 @@ def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) 
 
     Returns one tensor (count,) per image.
     """
-    view = replace(given.view, network=forward_only(given.view.network, given.images[:1]))
-    score_of = view.logits if logits else view.probabilities
+    score_of = given.view.logits if logits else given.view.probabilities
 
     def score(images: Tensor, owners: Tensor) -> Tensor:
         return score_of(images).gather(1, given.targets[owners][:, None])[:, 0]
@@ -64,7 +58,7 @@ def superpixel_scores(
     """
     copies, places = [], []
     for image, label, other, rows in zip(given.images, labels, hidden, switches, strict=True):
-        different, place = torch.unique(rows, dim=0, return_inverse=True)
+        different, place = torch.unique(rows.to(image.device), dim=0, return_inverse=True)
         copies.append(switched_copies(image, label, other, different))
         places.append(place)
     found = target_scores(given, copies)
@@ -108,7 +102,7 @@ def masked_scores(score: Score, copies: Sequence[Masked], budget: int) -> list[T
             raise PastaError("there is not enough memory for a forward pass of one image")
         else:
             budget = min(budget, total - start) // 2 or 1
-    return list(torch.split(torch.cat([torch.empty(0), *parts]), counts))
+    return list(torch.split(torch.cat(parts), counts)) if parts else [torch.empty(0)] * len(counts)
 
 
 def _rows(counts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, slice]]:
@@ -125,25 +119,17 @@ def _tried(
     score: Score, copies: Sequence[Masked], rows: Sequence[tuple[int, slice]]
 ) -> Tensor | None:
     """Scores of one batch, or nothing if memory ran out."""
-    lengths = torch.tensor([part.stop - part.start for _, part in rows])
-    owners = torch.tensor([number for number, _ in rows]).repeat_interleave(lengths)
+    owners = torch.tensor([number for number, part in rows for _ in range(part.start, part.stop)])
     try:
         with torch.inference_mode():
-            return score(_built([(copies[number], part) for number, part in rows]), owners)
+            images = torch.cat([copies[number].build(part) for number, part in rows])
+            return score(images, owners.to(images.device))
     except RuntimeError as error:
         if not is_out_of_memory(error):
             raise
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
     return None
-
-
-def _built(chosen: Sequence[tuple[Masked, slice]]) -> Tensor:
-    """Copies of several images, built together if all of them are of a kind that can be."""
-    together = chosen[0][0].together
-    if together is None or any(one.together is not together for one, _ in chosen):
-        return torch.cat([one.build(rows) for one, rows in chosen])
-    return together([one.part(rows) for one, rows in chosen if one.part is not None])
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

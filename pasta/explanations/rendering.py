@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from matplotlib import colormaps, get_data_path
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
@@ -95,8 +96,6 @@ def blend(image: Pixels, heat: Numbers, signed: bool) -> Pixels:
 @lru_cache(maxsize=1)
 def heat_colours() -> NDArray[np.uint8]:
     """The 256 colours of positive maps, from cold to hot."""
-    from matplotlib import colormaps
-
     return np.array(255 * colormaps["inferno"](np.arange(256))[:, :3] + 0.5, dtype=np.uint8)
 
 
@@ -235,27 +234,9 @@ def card(
     return np.asarray(canvas)
 
 
-def side_by_side(
-    original: Pixels, perturbed: Pixels, captions: Sequence[str] = ("Original", "Perturbed")
-) -> Pixels:
-    """Two cards next to each other, for the questions about perturbations (Q5, Q6)."""
-    left, top, between = original.shape[1], STRIP + GAP, 3 * GAP
-    high = top + max(len(original), len(perturbed))
-    canvas = Image.new("RGB", (left + between + perturbed.shape[1], high), PAPER)
-    draw, cards = ImageDraw.Draw(canvas), (original, perturbed)
-    for start, shown, caption in zip((0, left + between), cards, captions, strict=True):
-        canvas.paste(Image.fromarray(shown), (start, top))
-        box = (start, 0, start + shown.shape[1], STRIP)
-        write(draw, box, *fit(caption, box, 15), colour=QUIET)
-    draw.line((left + between // 2, 0, left + between // 2, high), FAINT)
-    return np.asarray(canvas)
-
-
 @lru_cache(maxsize=64)
 def font(size: int, bold: bool = False) -> Face:
     """DejaVu Sans, which comes with matplotlib: Pillow's own font has few letters beyond ASCII."""
-    from matplotlib import get_data_path
-
     path = Path(get_data_path(), "fonts", "ttf", f"DejaVuSans{'-Bold' if bold else ''}.ttf")
     # the basic layout does not depend on optional libraries: pictures are equal everywhere
     return ImageFont.truetype(path, size, layout_engine=ImageFont.Layout.BASIC)

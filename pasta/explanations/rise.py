@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, exact, method
 from pasta.explanations.masking import Masked, target_scores
 
 _MASKS = 64  # that are summed at a time: at 224 x 224 pixels 13 MB
@@ -37,36 +37,31 @@ class Masks:
         Bilinear interpolation is one matrix product from the left for rows, one from the right for
         columns; a shift takes other rows of these matrices.
         """
+        place = self.grids.device
         vertical, horizontal = (
-            enlarging(self.grids.shape[1], length)[shift[:, None] + torch.arange(length)]
+            enlarging(self.grids.shape[1], length).to(place)[
+                shift[:, None] + torch.arange(length, device=place)
+            ]
             for length, shift in zip(self.size, self.shifts[rows].T, strict=True)
         )
         return vertical @ self.grids[rows] @ horizontal.mT
 
+    def to(self, device: torch.device) -> Masks:
+        """The same masks on a device."""
+        return Masks(self.grids.to(device), self.shifts.to(device), self.size)
 
-@method(
-    "rise",
-    title="RISE",
-    functioning="perturbation",
-    doi="10.48550/arXiv.1806.07421",
-)
+
+@method("rise", title="RISE", functioning="perturbation", doi="10.48550/arXiv.1806.07421")
 def rise(given: Given) -> Tensor:
     """The sum of p(target | image x mask) mask / (number of masks x probability to be seen)."""
-    settings = given.settings["rise"]
-    masks = [
-        random_masks(
-            settings.masks,
-            settings.cells,
-            settings.keep,
-            given.size,
-            given.generator(number, "rise"),
-        )
-        for number in range(len(given))
-    ]
+    settings, device = given.settings["rise"], given.images.device
+    kind = (settings.masks, settings.cells, settings.keep, given.size)
+    masks = [random_masks(*kind, random).to(device) for random in given.generators("rise")]
     copies = [masked_copies(image, part) for image, part in zip(given.images, masks, strict=True)]
     scores = target_scores(given, copies)
     pairs = zip(masks, scores, strict=True)
-    return torch.stack([importance(part, score, settings.keep) for part, score in pairs]).float()
+    maps = [importance(part, score, settings.keep) for part, score in pairs]
+    return torch.stack(maps).float().to(device)
 
 
 def random_masks(
@@ -102,9 +97,8 @@ def masked_copies(image: Tensor, masks: Masks) -> Masked:
 
 def importance(masks: Masks, scores: Tensor, keep: float) -> Tensor:
     """The map (height, width) of one image, from the scores of its masks."""
-    total = torch.zeros(masks.size, dtype=torch.double)
+    total = exact(masks.grids.new_zeros(masks.size))
     for start in range(0, len(masks), _MASKS):
         rows = slice(start, start + _MASKS)
-        part = scores[rows].float()
-        total += torch.einsum("m,mhw->hw", part, masks.build(rows)).double()
+        total += exact(torch.einsum("m,mhw->hw", scores[rows].float(), masks.build(rows)))
     return total / (len(masks) * keep)

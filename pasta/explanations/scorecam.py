@@ -46,7 +46,7 @@ def channel_scores(given: Given, activations: Tensor) -> Tensor:
         channel_copies(image, part[rows])
         for image, part, rows in zip(given.images, maps, kept, strict=True)
     ]
-    scores = torch.empty(constant.shape, dtype=activations.dtype)
+    scores = activations.new_empty(constant.shape)
     found = target_scores(given, copies, logits=True)
     for row, flat, rows, score in zip(scores, constant, kept, found, strict=True):
         row[flat] = score[-1]

@@ -19,11 +19,7 @@ from pasta.explanations.superpixels import number_of, pixel_counts, segment, spr
 
 
 @method(
-    "shap",
-    title="SHAP",
-    functioning="perturbation",
-    doi="10.48550/arXiv.1705.07874",
-    sign="signed",
+    "shap", title="SHAP", functioning="perturbation", doi="10.48550/arXiv.1705.07874", sign="signed"
 )
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.
@@ -38,23 +34,24 @@ def shap(given: Given) -> Tensor:
         for number, label in enumerate(labels)
     ]
     values = shapley_values(given, labels, chosen)
-    pairs = zip(values, labels, strict=True)
-    return torch.stack(
-        [spread(value / pixel_counts(label), label) for value, label in pairs]
-    ).float()
+    maps = [
+        spread((value / pixel_counts(label).cpu()).to(given.images), label)
+        for value, label in zip(values, labels, strict=True)
+    ]
+    return torch.stack(maps)
 
 
 def shapley_values(
     given: Given, labels: Sequence[Tensor], chosen: Sequence[tuple[Tensor, Tensor]]
 ) -> list[Tensor]:
-    """Shapley values of the superpixels of each image, from given coalitions and their weights."""
+    """Shapley values of the superpixels of each image, from given coalitions and their weights:
+    in double precision, in main memory."""
     switches = [torch.cat([_ends(masks.shape[1]), masks]) for masks, _ in chosen]
     hidden = [image.mean((1, 2), keepdim=True).expand_as(image) for image in given.images]
+    worths = [worth.cpu() for worth in superpixel_scores(given, labels, hidden, switches)]
     return [
         solve(masks, weights, worth[None, 2:], worth[:1], worth[1:2])[0]
-        for (masks, weights), worth in zip(
-            chosen, superpixel_scores(given, labels, hidden, switches), strict=True
-        )
+        for (masks, weights), worth in zip(chosen, worths, strict=True)
     ]
 
 

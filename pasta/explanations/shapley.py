@@ -13,6 +13,7 @@ from __future__ import annotations
 from itertools import combinations
 from math import comb
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -117,9 +118,6 @@ def _drawn(
 
 def _repetitions(masks: Tensor) -> tuple[Tensor, Tensor]:
     """Where each different mask comes first, and which of them each mask is."""
-    import numpy as np
-
-    packed = np.packbits(masks.numpy(), axis=1)  # rows of bytes sort much faster than of booleans
-    rows = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
-    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
-    return torch.from_numpy(first), torch.from_numpy(place)
+    packed = np.packbits(masks.numpy(), axis=1)  # bytes sort much faster than booleans
+    _, first, place = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return torch.from_numpy(first), torch.from_numpy(place.reshape(-1))

@@ -39,19 +39,28 @@ def gallery(
     title: str,
     cell: int = 144,
 ) -> Image.Image:
-    """Images in rows, methods in columns.
+    """Images in rows, methods in columns, whose headers are turned: they are wider than a cell.
 
     ``columns`` holds for each method its maps (r, h, w) and whether they are signed;
     ``row_titles`` what is said of each image, such as the predicted class.
     """
     for name, (maps, _) in columns.items():
         _require_rows(f"column {name!r}", maps, images)
-    drawn = [
-        [rendering.overlay(image, maps[row], signed, cell) for maps, signed in columns.values()]
-        for row, image in enumerate(images)
-    ]
+    _require_rows("list of row titles", row_titles, images)
+    wide = 2 * cell
+    names = [label.replace("_", " ") for label in row_titles]
+    letters = _letters([(name, wide) for name in names], GALLERY_LETTERS)
+    corner = Image.new("RGB", (wide, 1), rendering.PAPER)
+    rows = [_beside([corner, *(_turned(one, cell) for one in ("image", *columns))], GAP)]
+    for row, (image, label) in enumerate(zip(images, names, strict=True)):
+        drawn = [rendering.overlay(image, maps[row], sign, cell) for maps, sign in columns.values()]
+        words = _words(label, wide, letters, "right", cell)
+        cells = [words, _plain(image, cell), *map(Image.fromarray, drawn)]
+        rows.append(_beside(cells, GAP, top=True))
+    strips = [_words(title, rows[0].width, GALLERY_LETTERS + 6, bold=True), _stack(rows, GAP)]
     kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in columns.values()]
-    return _table(images, drawn, list(columns), row_titles, title, cell, kinds)
+    strips += _legends(kinds, rows[0].width, 2)
+    return ImageOps.expand(_stack(strips, 2 * GAP), MARGIN, rendering.PAPER)
 
 
 def sheet(
@@ -72,35 +81,6 @@ def sheet(
         cells = [_cell(image, entry, cell, letters) for entry in members]
         strips += [_beside(row, GAP, top=True) for row in _rows(cells, wide)]
     return ImageOps.expand(_stack(strips, 2 * GAP), MARGIN, rendering.PAPER)
-
-
-def _table(
-    images: Pixels,
-    drawn: Sequence[Sequence[Pixels]],
-    headers: Sequence[str],
-    row_titles: Sequence[str],
-    title: str,
-    cell: int,
-    kinds: Sequence[Kind],
-) -> Image.Image:
-    """Row titles, the images and what was drawn for them, under headers and above legends.
-
-    Headers are turned: large letters are wider than a cell.
-    """
-    _require_rows("list of row titles", row_titles, images)
-    wide = 2 * cell
-    names = [label.replace("_", " ") for label in row_titles]
-    letters = _letters([(name, wide) for name in names], GALLERY_LETTERS)
-    corner = Image.new("RGB", (wide, 1), rendering.PAPER)
-    rows = [_beside([corner, *(_turned(one, cell) for one in ("image", *headers))], GAP)]
-    for image, label, row in zip(images, names, drawn, strict=True):
-        name = _words(label, wide, letters, "right", cell)
-        cells = [name, _plain(image, cell), *map(Image.fromarray, row)]
-        rows.append(_beside(cells, GAP, top=True))
-    strips = [_words(title, rows[0].width, GALLERY_LETTERS + 6, bold=True), _stack(rows, GAP)]
-    return ImageOps.expand(
-        _stack([*strips, *_legends(kinds, rows[0].width, 2)], 2 * GAP), MARGIN, rendering.PAPER
-    )
 
 
 def _turned(text: str, width: int) -> Image.Image:

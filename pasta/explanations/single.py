@@ -1,4 +1,4 @@
-"""Explanations of one image, whoever's, by this project's classifiers."""
+"""Explanations of one image, whoever's, by this project's classifiers, and pictures of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from pasta import compute
+from pasta.datasets.vocabulary import vocabulary
+from pasta.explanations import rendering
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.rendering import Explanation, Pixels
+from pasta.explanations.sheets import Entry, sheet
 from pasta.explanations.techniques import Technique
+from pasta.models.base import MODELS
 from pasta.models.data import as_tensor
 from pasta.models.predicting import open_classifier, read_image
 from pasta.params import load_params
@@ -53,12 +59,10 @@ def explain_file(
 def _explain(
     file: Path, dataset: str, backbone: str, ours: Sequence[Technique], label: str | None
 ) -> list[Answer]:
-    from pasta.datasets.vocabulary import vocabulary
-
     params, words = load_params(), vocabulary(dataset)
     model, size = open_classifier(dataset, backbone)
     pixels = read_image(file, size)
-    images = as_tensor(pixels[None])
+    images = compute.place(as_tensor(pixels[None]), compute.device_of(model))
     with torch.inference_mode():
         probability, predicted = model.probabilities(images)[0].max(0)
     target = int(predicted) if label is None else words.class_index(label)
@@ -78,7 +82,7 @@ def _explain(
             words.classes[int(predicted)],
             float(probability),
             words.classes[target],
-            _shown(part.raw, by_method[part.method]),
+            _shown(part.raw, by_method[part.method])[0],
             () if by_method[part.method].kind == "saliency" else words.concepts,
             statuses(part.raw)[0],
         )
@@ -87,6 +91,33 @@ def _explain(
 
 
 def _shown(raw: NDArray[np.float32], technique: Technique) -> NDArray[np.float32]:
-    every = raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
-    shown: NDArray[np.float32] = every[0]
-    return shown
+    return raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
+
+
+def answer_card(answer: Answer) -> Pixels:
+    """One answer as a rater would see it."""
+    return rendering.card(answer.pixels, _explanation(answer), answer.predicted, answer.probability)
+
+
+def answer_sheet(answers: Sequence[Answer]) -> Pixels:
+    """All answers about one image, backbone by backbone."""
+    order = list(dict.fromkeys(answer.technique.backbone for answer in answers))
+    entries = [
+        Entry(_group(answer), str(answer.technique.about["title"]), _explanation(answer))
+        for backbone in order
+        for answer in answers
+        if answer.technique.backbone == backbone
+    ]
+    picture = sheet(answers[0].pixels, entries, f"Why {answers[0].explained}?")
+    return np.asarray(picture)
+
+
+def _group(answer: Answer) -> str:
+    name = MODELS.entry(answer.technique.backbone).metadata["title"]
+    return f"{name}: {rendering.says(answer.predicted, answer.probability)}"
+
+
+def _explanation(answer: Answer) -> Explanation:
+    if answer.concepts:
+        return rendering.ConceptValues(answer.concepts, answer.shown)
+    return rendering.HeatMap(answer.shown, answer.technique.signed)

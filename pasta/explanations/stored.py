@@ -1,8 +1,18 @@
-"""Stored explanations, read back as they were computed or as people see them."""
+"""Explanations on disk: the files of one group, written once, read as computed or as people see.
+
+======================================  ========================================================
+``explanations.parquet``                a row for each image and technique
+``perturbed.parquet``                   two rows for each: the light and the strong perturbation
+``explanations.json``                   shares of maps and copies with which something is wrong
+``perturbed/<backbone>.npy``            perturbed images: n light, then n strong ones
+``<method>.<backbone>.npy``             maps of n originals, n light, n strong copies
+``<method>.<backbone>.parquet``         the same for concepts
+======================================  ========================================================
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,20 +24,32 @@ from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.explanations.attribution import shown_maps
-from pasta.explanations.sink import attribution_file
+from pasta.explanations.samples import STRENGTHS, Copies
 from pasta.explanations.techniques import Technique
+
+TABLE, PERTURBED, SHARES = "explanations.parquet", "perturbed.parquet", "explanations.json"
 
 
 @dataclass(frozen=True)
 class StoredExplanations:
-    """The explanations of one dataset; arrays stay memory-mapped."""
+    """The explanations of one group; arrays stay memory-mapped."""
 
-    folder: Path  # of the dataset
+    folder: Path  # of the group's explanations
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """The explanations table."""
-        return store.read(self.folder / "explanations.parquet", tables.EXPLANATIONS)
+        return store.read(self.folder / TABLE, tables.EXPLANATIONS)
+
+    @cached_property
+    def perturbed(self) -> pd.DataFrame:
+        """The table of perturbed copies."""
+        return store.read(self.folder / PERTURBED, tables.PERTURBED, {"explanations": self.table})
+
+    @property
+    def dataset(self) -> str:
+        """The name of the dataset."""
+        return str(self.table["dataset"].iloc[0])
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], list[int]]:
@@ -49,21 +71,109 @@ class StoredExplanations:
 
     def maps(self, technique: Technique) -> NDArray[Any]:
         """Maps of a saliency technique, each divided by its scale."""
-        return store.read_array(self._file(technique), (None, None, None))
+        return store.read_array(attribution_file(self.folder, technique), (None, None, None))
 
     def shown(self, technique: Technique, rows: Sequence[int]) -> NDArray[np.float32]:
-        """Maps as people see them."""
+        """Maps as people see them: the sign of a technique is known, not guessed from a map."""
         return shown_maps(np.asarray(self.maps(technique)[list(rows)]), technique.about["sign"])
 
     def concepts(self, technique: Technique) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """The concepts' names, and rows x concepts of attributions, each row by its scale."""
         if technique not in self._concepts:
-            table = store.read(self._file(technique), tables.ATTRIBUTIONS)
+            table = store.read(attribution_file(self.folder, technique), tables.ATTRIBUTIONS)
             names = tuple(table.loc[table["row"] == table["row"].iloc[0], "concept"])
             values = table["value"].to_numpy(np.float64).reshape(-1, len(names))
             values.flags.writeable = False
             self._concepts[technique] = names, values
         return self._concepts[technique]
 
-    def _file(self, technique: Technique) -> Path:
-        return attribution_file(self.folder / "explanations", technique)
+    def copies(self, backbone: str) -> NDArray[np.uint8]:
+        """The perturbed images of a backbone (2 n, height, width, 3): light, then strong."""
+        return store.read_array(copies_file(self.folder, backbone), (None, None, None, 3))
+
+
+# Statuses and scales (3 n,) of each technique's attributions of n originals, light, strong copies
+Known = Mapping[Technique, tuple[NDArray[Any], NDArray[np.float64]]]
+
+
+def attribution_file(folder: Path, technique: Technique) -> Path:
+    """Where a technique's attributions are: an array of maps, or a table of concepts."""
+    suffix = "npy" if technique.kind == "saliency" else "parquet"
+    return folder / f"{technique.method}.{technique.backbone}.{suffix}"
+
+
+def copies_file(folder: Path, backbone: str) -> Path:
+    """Where the perturbed images of a backbone are."""
+    return folder / "perturbed" / f"{backbone}.npy"
+
+
+def write_values(
+    folder: Path, technique: Technique, values: NDArray[np.float16], concepts: Sequence[str]
+) -> None:
+    """Leave the file of a technique behind."""
+    file = attribution_file(folder, technique)
+    if technique.kind == "saliency":
+        store.write_array(values, file)
+        return
+    columns = {
+        "row": np.repeat(np.arange(len(values)), len(concepts)),
+        "concept": np.tile(np.asarray(concepts, dtype=object), len(values)),
+        "value": values.astype(np.float64).ravel(),
+    }
+    frame = pd.DataFrame(columns).astype({"concept": "str"})
+    store.write(frame, file, tables.ATTRIBUTIONS)
+
+
+def write_tables(
+    folder: Path,
+    images: pd.DataFrame,
+    dataset: str,
+    copies: Mapping[str, Copies],
+    done: Known,
+) -> None:
+    """Leave the tables of all techniques behind, and the shares of what is wrong with them."""
+    rows = list(_rows(dataset, copies, done))
+    explained = tables.EXPLANATIONS.frame(row for row in rows if "strength" not in row)
+    perturbed = tables.PERTURBED.frame(row for row in rows if "strength" in row)
+    store.write(explained, folder / TABLE, tables.EXPLANATIONS, {"images": images})
+    store.write(perturbed, folder / PERTURBED, tables.PERTURBED, {"explanations": explained})
+    shares = {
+        "not_ok": {one.key: _share(status != "ok") for one, (status, _) in done.items()},
+        "changed": {name: _share(own.changed[len(own.ids) :]) for name, own in copies.items()},
+    }
+    store.write_json(shares, folder / SHARES)
+
+
+def _share(flags: NDArray[np.bool_]) -> float:
+    return round(float(flags.mean()), 4)
+
+
+def _rows(dataset: str, copies: Mapping[str, Copies], done: Known) -> Iterator[dict[str, Any]]:
+    """Rows of both tables; those of copies have a strength."""
+    for technique, (statuses, scales) in done.items():
+        about = copies[technique.backbone]
+        number = len(about.ids)
+        for row in range(3 * number):
+            image, place = about.ids[row % number], row - number
+            known = {
+                "sample_id": f"{dataset}/{image}/{technique.key}",
+                "predicted": about.classes[about.predicted[row]],
+                "status": str(statuses[row]),
+                "scale": float(scales[row]),
+                "row": row,
+            }
+            if row < number:
+                yield known | {
+                    "dataset": dataset,
+                    "image_id": image,
+                    "method": technique.method,
+                    "backbone": technique.backbone,
+                    "kind": technique.kind,
+                }
+            else:
+                yield known | {
+                    "strength": STRENGTHS[place // number],
+                    "perturbation": str(about.perturbation[place]),
+                    "magnitude": float(about.magnitude[place]),
+                    "changed": bool(about.changed[place]),
+                }

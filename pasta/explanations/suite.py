@@ -1,194 +1,176 @@
-"""All techniques of one dataset: computed when something they depend on has changed, else kept."""
+"""All techniques of one group, in units that any process can compute."""
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
+from numpy.typing import NDArray
 
-from pasta.datasets.stored import StoredDataset
+from pasta import compute, store
+from pasta.datasets.stored import open_dataset
+from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.base import View
+from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
-from pasta.explanations.fingerprints import technique_fingerprint
-from pasta.explanations.samples import Samples, load_samples
-from pasta.explanations.sink import Sink, read_card
+from pasta.explanations.samples import Copies, chosen, search_copies
+from pasta.explanations.stored import copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
+from pasta.layout import Group
 from pasta.models import checkpoint
-from pasta.models.catalog import ORDER
+from pasta.models.data import as_tensor
 from pasta.params import Params
-from pasta.workers import as_finished
+from pasta.resume import KeptUnits
 
+Arrays = dict[str, NDArray[Any]]
 Say = Callable[..., None]  # technique, a few words and, if known, how much is done of how much
-
-
-@dataclass
-class Explained:
-    """One backbone of a dataset with the cards of its techniques."""
-
-    backbone: str
-    classes: tuple[str, ...]
-    samples: Samples
-    cards: dict[Technique, dict[str, Any]]
-    spent: dict[str, float]  # seconds of what had to be computed now
+ROWS = 240  # images of one unit: more would be too much to send, or to compute again after a kill
+SEARCH = "perturbed copies"
 
 
 @dataclass(frozen=True)
-class _Backbone:
-    """A loaded classifier and the techniques that explain it."""
+class Backbone:
+    """One classifier of a group, and how it is explained. Its perturbed copies are one unit."""
 
+    group: Group
     name: str
-    ours: list[Technique]
-    view: View
-    weights: str  # a number that changes with them
+    params: Params
+    root: Path  # of the project
+
+    def view(self) -> View:
+        """The classifier, on the device of this process."""
+        folder = self.group.models / self.name
+        model, _ = checkpoint.load(folder, self.params, self.root, {})
+        compute.place(model)
+        return view_of(model)
 
 
 @dataclass(frozen=True)
-class _Unit:
-    """Techniques of one backbone that are computed together."""
+class Part:
+    """Methods that share their passes, or a long one, on some rows: one unit."""
 
-    backbone: _Backbone
-    samples: Samples
-    group: list[Technique]
+    backbone: Backbone
+    methods: tuple[str, ...]
+    start: int  # the first row, among originals, light and strong copies
+    predicted: tuple[int, ...]  # the class to explain for each row
 
 
-def explain_dataset(
-    dataset: StoredDataset,
+def explain_group(
+    group: Group,
     params: Params,
+    techniques: Sequence[Technique],
     root: Path,
-    chosen: Sequence[Technique],
     say: Say,
-    processes: int = 1,
-) -> list[Explained]:
-    """Explain the dataset's samples by all chosen techniques, several at once.
+    kept: KeptUnits | None = None,
+) -> pd.DataFrame:
+    """Explain a group's samples by all techniques that its backbones have.
 
-    Each process has one thread: sums of floats depend on the number of threads, so the result does
-    not depend on the number of processors.
+    Everything goes to ``group.explanations``, which is made anew; ``kept`` are units that an
+    earlier attempt has finished. Returns the seconds of each piece of work, longest first.
     """
-    torch.set_num_threads(1)
-    folder = dataset.folder / "explanations"
-    backbones = _backbones(dataset, params, root, chosen)
-    done = _sampled(dataset, params, backbones, processes)
-    prints = {
-        technique: _print(technique, params, done[one.name].samples, one.weights)
-        for one in backbones
-        for technique in one.ours
-    }
-    missing = {key for key, mark in prints.items() if _stored_print(folder, key) != mark}
-    units = [
-        _Unit(one, done[one.name].samples, group)
-        for one in backbones
-        for group in _groups([technique for technique in one.ours if technique in missing])
+    folder, dataset = group.explanations, open_dataset(group.images)
+    names = params.models[group.key].backbones
+    ours = [one for one in techniques if one.backbone in names]
+    backbones = [
+        Backbone(group, name, params, root)
+        for name in names
+        if any(one.backbone == name for one in ours)
     ]
-    units.sort(key=_is_long, reverse=True)  # what takes longest comes first
+    shutil.rmtree(folder, ignore_errors=True)
+    spent: dict[tuple[str, str], float] = defaultdict(float)
+    copies: dict[str, Copies] = {}
+    ids, _ = chosen(dataset, params)
+    for place, found in compute.map_units(search, backbones, kept):
+        name = backbones[place].name
+        store.write_array(found.pop("pixels"), copies_file(folder, name))
+        spent[name, SEARCH] += float(found.pop("seconds"))
+        copies[name] = Copies(ids, dataset.vocabulary.classes, **found)
+    units = [unit for one in backbones for unit in _parts(one, ours, copies[one.name])]
+    units.sort(key=lambda unit: not _is_long(unit.methods[0]))  # what takes longest comes first
+    waiting: dict[tuple[str, str], dict[int, Arrays]] = defaultdict(dict)
+    done: dict[Technique, tuple[NDArray[Any], NDArray[np.float64]]] = {}
+    for place, found in compute.map_units(explain, units, kept):
+        unit, name = units[place], units[place].backbone.name
+        for work, seconds in zip(found["work"].tolist(), found["seconds"].tolist(), strict=True):
+            spent[name, work] += seconds
+        for method in unit.methods:
+            parts = waiting[method, name]
+            parts[unit.start] = {key: found[f"{key}.{method}"] for key in _KEYS}
+            if sum(len(part["statuses"]) for part in parts.values()) < 3 * len(ids):
+                continue
+            ordered = [parts[start] for start in sorted(parts)]
+            values, *known = (np.concatenate([part[key] for part in ordered]) for key in _KEYS)
+            technique = Technique(method, name)
+            write_values(folder, technique, values, dataset.vocabulary.concepts)
+            done[technique] = (known[0], known[1])
+            del waiting[method, name]
+            say(technique.key, f"{spent[name, method]:.2f} s", len(values), len(values))
+    every = {one: done[one] for name in names for one in ours if one.backbone == name}
+    write_tables(folder, dataset.images, group.dataset, copies, every)
+    rows = [(name, work, round(seconds, 3)) for (name, work), seconds in spent.items()]
+    frame = pd.DataFrame(rows, columns=["backbone", "work", "seconds"])
+    return frame.sort_values("seconds", ascending=False, ignore_index=True)
 
-    def work(unit: _Unit) -> dict[str, float]:
-        return _explain_group(unit, dataset, params, folder, prints)
 
-    for place, seconds in as_finished([partial(work, unit) for unit in units], processes):
-        unit = units[place]
-        for technique in unit.group:
-            words = f"{seconds.get(technique.method, 0.0):.2f} s"
-            number = len(unit.samples.predicted)
-            say(technique.key, words, number, number)
-        spent = done[unit.backbone.name].spent
-        for name, own in seconds.items():
-            spent[name] = spent.get(name, 0.0) + own
-    for one in backbones:
-        done[one.name].cards |= {technique: read_card(folder, technique) for technique in one.ours}
-    return list(done.values())
+_KEYS = ("values", "statuses", "scales")
 
 
-def _backbones(
-    dataset: StoredDataset, params: Params, root: Path, chosen: Sequence[Technique]
-) -> list[_Backbone]:
-    shared: dict[str, Any] = {}
-    found: list[_Backbone] = []
-    for name in ORDER:
-        ours = [technique for technique in chosen if technique.backbone == name]
-        if ours:
-            model, card = checkpoint.load(dataset.folder / "models" / name, params, root, shared)
-            weights = card["weights_md5"] + getattr(getattr(model, "encoder", None), "md5", "")
-            found.append(_Backbone(name, ours, view_of(model), weights))
+def search(backbone: Backbone) -> Arrays:
+    """Unit: the perturbed copies of a backbone."""
+    started = time.perf_counter()
+    found = search_copies(backbone.view(), open_dataset(backbone.group.images), backbone.params)
+    return {**found, "seconds": np.array(time.perf_counter() - started)}
+
+
+def explain(unit: Part) -> Arrays:
+    """Unit: what some methods say about some rows."""
+    backbone, group = unit.backbone, unit.backbone.group
+    params, settings = backbone.params, backbone.params.explanations
+    _, originals = chosen(open_dataset(group.images), params)
+    copies = store.read_array(copies_file(group.explanations, backbone.name))
+    pixels = np.concatenate([originals, copies])[unit.start : unit.start + len(unit.predicted)]
+    work = Work(
+        backbone.view(),
+        lambda part: as_tensor(pixels[part]),
+        torch.tensor(unit.predicted),
+        dict(settings.methods),
+        params.seed,
+        settings.batch_size,
+        settings.budget,
+    )
+    raw: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
+    seconds: dict[str, float] = {}
+    for part in attributions(work, unit.methods, seconds):
+        raw[part.method].append(part.raw)
+    found: Arrays = {"work": np.array(list(seconds)), "seconds": np.array(list(seconds.values()))}
+    for method, parts in raw.items():
+        whole = np.concatenate(parts)
+        found[f"statuses.{method}"] = np.array(statuses(whole))
+        found[f"values.{method}"], found[f"scales.{method}"] = scaled(whole)
     return found
 
 
-def _sampled(
-    dataset: StoredDataset, params: Params, backbones: Sequence[_Backbone], processes: int
-) -> dict[str, Explained]:
-    """The images that each backbone explains: which copies are strong depends on what it sees."""
-    folder = dataset.folder / "explanations"
-
-    def work(one: _Backbone) -> tuple[Samples, float]:
-        started = time.perf_counter()
-        samples = load_samples(dataset, one.view, params, folder, one.name, one.weights)
-        return samples, time.perf_counter() - started
-
-    found = dict(as_finished([partial(work, one) for one in backbones], processes))
-    return {
-        one.name: Explained(
-            one.name,
-            dataset.vocabulary.classes,
-            found[place][0],
-            {},
-            {"perturbed copies": found[place][1]},
-        )
-        for place, one in enumerate(backbones)
-    }
+def _is_long(method: str) -> bool:
+    return bool(METHODS.entry(method).metadata["functioning"] == "perturbation")
 
 
-def _stored_print(folder: Path, technique: Technique) -> str | None:
-    mark: str | None = read_card(folder, technique).get("fingerprint")
-    return mark
-
-
-def _is_long(unit: _Unit) -> bool:
-    return bool(unit.group[0].about["functioning"] == "perturbation")
-
-
-def _groups(missing: Sequence[Technique]) -> list[list[Technique]]:
+def _parts(backbone: Backbone, techniques: Sequence[Technique], copies: Copies) -> list[Part]:
     """Methods that live on one shared pass go together; each long one is a unit of its own."""
-    long = [one for one in missing if one.about["functioning"] == "perturbation"]
-    quick = [one for one in missing if one not in long]
-    return [group for group in (quick, *([one] for one in long)) if group]
-
-
-def _explain_group(
-    unit: _Unit,
-    dataset: StoredDataset,
-    params: Params,
-    folder: Path,
-    prints: dict[Technique, str],
-) -> dict[str, float]:
-    """Leave the files of some techniques behind; returns the seconds of each piece of work."""
-    own: dict[str, float] = {}
-    work = Work(
-        unit.backbone.view,
-        unit.samples.images,
-        torch.from_numpy(unit.samples.predicted),
-        dict(params.explanations.methods),
-        params.seed,
-        params.explanations.batch_size,
-        params.explanations.budget,
-    )
-    with ExitStack() as stack:
-        sinks = {
-            one.method: stack.enter_context(Sink(one, folder, dataset, len(work)).opened())
-            for one in unit.group
-        }
-        for part in attributions(work, list(sinks), own):
-            sinks[part.method].take(part.raw)
-    for one in unit.group:
-        sinks[one.method].finish(prints[one], own.get(one.method, 0.0))
-    return own
-
-
-def _print(technique: Technique, params: Params, samples: Samples, weights: str) -> str:
-    common = {"samples": samples.fingerprint, "weights": weights, "seed": params.seed}
-    settings = getattr(params.explanations.methods, technique.method, None)
-    return technique_fingerprint(technique.method, common, settings)
+    ours = [one for one in techniques if one.backbone == backbone.name]
+    long = [one.method for one in ours if _is_long(one.method)]
+    quick = tuple(one.method for one in ours if not _is_long(one.method))
+    predicted = copies.predicted.tolist()
+    return [
+        Part(backbone, methods, start, tuple(predicted[start : start + ROWS]))
+        for methods in (quick, *((name,) for name in long))
+        if methods
+        for start in range(0, len(predicted), ROWS)
+    ]

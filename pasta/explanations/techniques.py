@@ -16,25 +16,14 @@ from pasta.models.catalog import ORDER
 from pasta.registry import did_you_mean
 
 # The release numbers black-box techniques by threes: ResNet50, ViT-B, CLIP zero-shot.
-_THREES = {
-    "gradcam": 0,
-    "lime": 3,
-    "shap": 6,
-    "ablationcam": 9,
-    "eigencam": 12,
-    "eigengradcam": 15,
-    "fullgrad": 18,
-    "gradcam++": 21,
-    "gradcam_elementwise": 24,
-    "hirescam": 27,
-    "scorecam": 30,
-    "xgradcam": 33,
-    "dff": 36,
-}
+_BY_THREES = (
+    "gradcam lime shap ablationcam eigencam eigengradcam fullgrad gradcam++ gradcam_elementwise "
+    "hirescam scorecam xgradcam dff"
+)
 _BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
 RELEASED = {
-    f"{method}/{backbone}": first + place
-    for method, first in _THREES.items()
+    f"{method}/{backbone}": 3 * three + place
+    for three, method in enumerate(_BY_THREES.split())
     for place, backbone in enumerate(_BLACK_BOXES)
 } | {
     "clip_qda/clip_qda": 39,

@@ -31,6 +31,7 @@ class Found:
     predicted: int
     image: Tensor  # (3, height, width), whole steps of 1/255: exactly what was classified
     changed: bool  # whether the class is another than that of the original
+    visible: bool  # whether any pixel differs from the original
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,8 @@ class Pair:
     strong: Found
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """What came of one request."""
-
-    found: Found
-    visible: bool  # whether any pixel differs from the original
-
-
 Request = tuple[str, float]  # a perturbation and its magnitude
-Search = Generator[Request, Trial, Found]
+Search = Generator[Request, Found, Found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,42 +64,30 @@ def find_pairs(
     budget: int,
     perturbations: Sequence[str] | None = None,
 ) -> list[Pair]:
-    """Search a light and a strong perturbation of each image.
+    """Search a light and a strong perturbation of each image (n, 3, height, width), 0 to 1.
 
-    Parameters
-    ----------
-    predict
-        The model: images (n, 3, height, width) to class indices.
-    images
-        (n, 3, height, width), 0 to 1.
-    keys
-        A name for each image, from which its randomness is made.
-    seed
-        Of all random choices: the order of perturbations, places of crops and patches.
-    settings
-        How many perturbations to try, how long to bisect, how strong "light" may be.
-    budget
-        Images in one call of ``predict``, at most.
-    perturbations
-        Those to choose from; all, if not given.
+    ``keys`` names the images; with ``seed`` they are the source of all randomness. ``settings`` say
+    how many perturbations to try, how long to bisect, how strong "light" may be; ``budget`` is the
+    most that ``predict`` gets at once, ``perturbations`` are those to choose from.
 
-    Returns
-    -------
-    list of Pair
-        ``light.changed`` is never true; its magnitude is 0 only if no tried perturbation kept the
-        class while altering a pixel.
-        ``strong.changed`` is false only if no tried perturbation changed the class at magnitude 1.
+    ``light.changed`` is never true; its magnitude is 0 only if no tried perturbation kept the class
+    while altering a pixel. ``strong.changed`` is false only if no tried perturbation changed the
+    class at magnitude 1.
     """
     names = tuple(PERTURBATIONS if perturbations is None else perturbations)
     if not names:
         raise PastaError("there is no perturbation to choose from")
     for name in names:
         PERTURBATIONS.entry(name)  # an unknown name is an error before anything is computed
+    if len(keys) != len(images):
+        raise PastaError(f"{len(images)} images, but {len(keys)} keys")
+    originals = quantised(images)
+    classes = torch.cat([predict(part) for part in torch.split(originals, budget)]).tolist()
     searches: list[tuple[Subject, Search]] = []
-    for subject in _subjects(predict, images, keys, budget):
+    for subject in map(Subject, keys, originals, classes):
         light = _order(names, seed, "light", subject.key, settings.tries)
         strong = _order(names, seed, "strong", subject.key, settings.tries)
-        unchanged = Found(light[0], 0.0, subject.predicted, subject.image, False)
+        unchanged = Found(light[0], 0.0, subject.predicted, subject.image, False, False)
         searches.append((subject, search_light(light, unchanged, settings)))
         searches.append((subject, search_strong(strong, settings)))
     found = _in_lock_step(predict, searches, seed, budget)
@@ -118,21 +99,21 @@ def search_strong(order: Sequence[str], settings: PerturbationParams) -> Search:
 
     If none does, the first perturbation at full strength.
     """
-    tried: list[Trial] = []
+    tried: list[Found] = []
     for name in order:
-        tried.append((yield name, 1.0))
-        best = tried[-1].found
+        best = yield name, 1.0
+        tried.append(best)
         if not best.changed:
             continue
         kept = 0.0
         for _ in range(settings.steps):
             trial = yield name, (kept + best.magnitude) / 2
-            if trial.found.changed:
-                best = trial.found
+            if trial.changed:
+                best = trial
             else:
-                kept = trial.found.magnitude
+                kept = trial.magnitude
         return best
-    return tried[0].found
+    return tried[0]
 
 
 def search_light(order: Sequence[str], unchanged: Found, settings: PerturbationParams) -> Search:
@@ -144,35 +125,21 @@ def search_light(order: Sequence[str], unchanged: Found, settings: PerturbationP
     """
     for name in order:
         trial = yield name, settings.light
-        if not trial.found.changed:
+        if not trial.changed:
             if trial.visible:
-                return trial.found
+                return trial
             continue  # a weaker one cannot be seen either
         best, kept, lost = None, 0.0, settings.light
         for _ in range(settings.steps):
             trial = yield name, (kept + lost) / 2
-            if trial.found.changed:
-                lost = trial.found.magnitude
+            if trial.changed:
+                lost = trial.magnitude
             else:
-                kept = trial.found.magnitude
-                best = trial.found if trial.visible else best
+                kept = trial.magnitude
+                best = trial if trial.visible else best
         if best is not None:
             return best
     return unchanged
-
-
-def _subjects(predict: Predict, images: Tensor, keys: Sequence[str], budget: int) -> list[Subject]:
-    """The images with their keys and predicted classes."""
-    if len(keys) != len(images):
-        raise PastaError(f"{len(images)} images, but {len(keys)} keys")
-    originals = quantised(images)
-    classes: list[int] = []
-    for start in range(0, len(originals), budget):
-        classes += _predicted(predict, originals[start : start + budget])
-    return [
-        Subject(key, image, label)
-        for key, image, label in zip(keys, originals, classes, strict=True)
-    ]
 
 
 def quantised(images: Tensor) -> Tensor:
@@ -212,33 +179,21 @@ def _in_lock_step(
 
 def _try(
     predict: Predict, subjects: Sequence[Subject], requests: Sequence[Request], seed: int
-) -> list[Trial]:
+) -> list[Found]:
     """Perturb one image for each request and classify all of them at once."""
-    images = quantised(_perturbed(subjects, requests, seed))
-    trials: list[Trial] = []
-    predicted = _predicted(predict, images)
-    for subject, (name, magnitude), image, label in zip(
-        subjects, requests, images, predicted, strict=True
-    ):
-        # A copy, because a row would keep the whole round in memory.
-        found = Found(name, magnitude, label, image.clone(), label != subject.predicted)
-        trials.append(Trial(found, not torch.equal(image, subject.image)))
-    return trials
-
-
-def _perturbed(subjects: Sequence[Subject], requests: Sequence[Request], seed: int) -> Tensor:
-    """One image for each request, perturbation by perturbation."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, (name, _) in enumerate(requests):
         places[name].append(place)
-    result = torch.stack([subject.image for subject in subjects])
+    images = torch.stack([subject.image for subject in subjects])
     for name, rows in places.items():
         magnitudes = torch.tensor([requests[row][1] for row in rows], dtype=torch.float64)
         seeds = [entropy(seed, name, subjects[row].key) % 2**63 for row in rows]
-        result[rows] = PERTURBATIONS[name](result[rows], magnitudes, seeds)
-    return result
-
-
-def _predicted(predict: Predict, images: Tensor) -> list[int]:
-    """The classes of some images."""
-    return [int(label) for label in predict(images).tolist()]
+        images[rows] = PERTURBATIONS[name](images[rows], magnitudes, seeds)
+    images = quantised(images)
+    return [
+        # A copy, because a row would keep the whole round in memory.
+        Found(*request, label, image.clone(), label != own.predicted, not image.equal(own.image))
+        for own, request, image, label in zip(
+            subjects, requests, images, predict(images).tolist(), strict=True
+        )
+    ]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torchvision.transforms.v2 import functional as change
 
 from pasta.errors import PastaError
 from pasta.registry import Registry
@@ -83,89 +84,73 @@ def _between(bounds: tuple[float, float], generator: torch.Generator, *shape: in
 @perturbation("brightness_jitter", title="Brightness jitter", about="darker, to a drawn factor")
 def brightness_jitter(image: Tensor, magnitude: float, generator: torch.Generator) -> Tensor:
     """Lower the brightness; the lowest factor is drawn for each image, as ColorJitter does."""
-    from torchvision.transforms.v2.functional import adjust_brightness
-
     lowest = _between(JITTER, generator).item()
-    return _tensor(adjust_brightness(image, 1 - (1 - lowest) * magnitude))
+    return _tensor(change.adjust_brightness(image, 1 - (1 - lowest) * magnitude))
 
 
 @perturbation("contrast_jitter", title="Contrast jitter", about="greyer, to a drawn factor")
 def contrast_jitter(image: Tensor, magnitude: float, generator: torch.Generator) -> Tensor:
     """Lower the contrast; the lowest factor is drawn for each image, as ColorJitter does."""
-    from torchvision.transforms.v2.functional import adjust_contrast
-
     lowest = _between(JITTER, generator).item()
-    return _tensor(adjust_contrast(image, 1 - (1 - lowest) * magnitude))
+    return _tensor(change.adjust_contrast(image, 1 - (1 - lowest) * magnitude))
 
 
 @perturbation("resized_crop", title="Resized crop", about="a part of the image, enlarged")
 def resized_crop(image: Tensor, magnitude: float, generator: torch.Generator) -> Tensor:
     """Cut out a part and enlarge it; a stronger crop lies inside every weaker one."""
-    from torchvision.transforms.v2.functional import resized_crop as crop
-
     height, width = image.shape[1:]
     side = 1 - (1 - SMALLEST_CROP) * magnitude
     rows, columns = max(1, round(side * height)), max(1, round(side * width))
     down, right = _between((0, 1), generator, 2).tolist()
     top, left = round(down * (height - rows)), round(right * (width - columns))
-    return _tensor(crop(image, top, left, rows, columns, [height, width], antialias=True))
+    return _tensor(
+        change.resized_crop(image, top, left, rows, columns, [height, width], antialias=True)
+    )
 
 
 @perturbation("gaussian_blur", title="Gaussian blur", about="out of focus")
 def gaussian_blur(image: Tensor, magnitude: float, _generator: torch.Generator) -> Tensor:
     """Blur with a Gaussian whose width grows with the magnitude and with the image's size."""
-    from torchvision.transforms.v2.functional import gaussian_blur as blur
-
     shorter = min(image.shape[1:])
     # Below a hundredth of a pixel the kernel is one pixel anyway, and its formula divides by zero.
     deviation = max(0.01, WIDEST_BLUR * shorter * magnitude)
     # Borders are mirrored, which gives as many pixels as the image has, less one.
     radius = min(math.ceil(3 * deviation), shorter - 1)
-    return _tensor(blur(image, [2 * radius + 1] * 2, [deviation] * 2))
+    return _tensor(change.gaussian_blur(image, [2 * radius + 1] * 2, [deviation] * 2))
 
 
 @perturbation("perspective", title="Perspective", about="seen from aside, black where it ends")
 def perspective(image: Tensor, magnitude: float, generator: torch.Generator) -> Tensor:
     """Move the four corners inwards, each in its own drawn direction."""
-    from torchvision.transforms.v2.functional import perspective as project
-
     bottom, right = image.shape[1] - 1, image.shape[2] - 1
     corners = torch.tensor([[0, 0], [right, 0], [right, bottom], [0, bottom]], dtype=torch.float64)
     middle = torch.tensor([right / 2, bottom / 2], dtype=torch.float64)
     moved = corners + _between(DISTORTION, generator, 4, 2) * magnitude * (middle - corners)
-    return _tensor(project(image, corners.tolist(), moved.tolist()))
+    return _tensor(change.perspective(image, corners.tolist(), moved.tolist()))
 
 
 @perturbation("brightness", title="Brightness", about="darker")
 def brightness(image: Tensor, magnitude: float, _generator: torch.Generator) -> Tensor:
     """Lower the brightness, for every image alike."""
-    from torchvision.transforms.v2.functional import adjust_brightness
-
-    return _tensor(adjust_brightness(image, 1 - (1 - DARKEST) * magnitude))
+    return _tensor(change.adjust_brightness(image, 1 - (1 - DARKEST) * magnitude))
 
 
 @perturbation("color", title="Color", about="more saturated")
 def color(image: Tensor, magnitude: float, _generator: torch.Generator) -> Tensor:
     """Raise the saturation."""
-    from torchvision.transforms.v2.functional import adjust_saturation
-
-    return _tensor(adjust_saturation(image, HIGHEST_SATURATION**magnitude))
+    return _tensor(change.adjust_saturation(image, HIGHEST_SATURATION**magnitude))
 
 
 @perturbation("contrast", title="Contrast", about="harder light and shade")
 def contrast(image: Tensor, magnitude: float, _generator: torch.Generator) -> Tensor:
     """Raise the contrast."""
-    from torchvision.transforms.v2.functional import adjust_contrast
-
-    return _tensor(adjust_contrast(image, HIGHEST_CONTRAST**magnitude))
+    return _tensor(change.adjust_contrast(image, HIGHEST_CONTRAST**magnitude))
 
 
 @perturbation("sharpness", title="Sharpness", about="harder edges")
 def sharpness(image: Tensor, magnitude: float, _generator: torch.Generator) -> Tensor:
     """Raise the sharpness."""
-    from torchvision.transforms.v2.functional import adjust_sharpness
-
-    return _tensor(adjust_sharpness(image, HIGHEST_SHARPNESS**magnitude))
+    return _tensor(change.adjust_sharpness(image, HIGHEST_SHARPNESS**magnitude))
 
 
 @perturbation("posterize", title="Posterize", about="fewer levels in each channel")
@@ -174,11 +159,9 @@ def posterize(image: Tensor, magnitude: float, _generator: torch.Generator) -> T
 
     The paper's magnitude is the number of bits to keep; here more magnitude means fewer bits.
     """
-    from torchvision.transforms.v2.functional import posterize as keep_bits
-
     # As bytes, because torchvision's version for floats is not the identity at eight bits.
     pixels = (image * 255).round().to(torch.uint8)
-    return _tensor(keep_bits(pixels, 8 - math.ceil(7 * magnitude))).to(image.dtype) / 255
+    return _tensor(change.posterize(pixels, 8 - math.ceil(7 * magnitude))).to(image.dtype) / 255
 
 
 @perturbation("solarize", title="Solarize", about="bright parts inverted")
@@ -188,22 +171,18 @@ def solarize(image: Tensor, magnitude: float, _generator: torch.Generator) -> Te
     The paper's magnitude raises the threshold; here more magnitude means a lower one. It falls
     slowly at first, because even a few highlights that turn black catch the eye.
     """
-    from torchvision.transforms.v2.functional import solarize as invert_above
-
-    return _tensor(invert_above(image, 1 - magnitude**2))
+    return _tensor(change.solarize(image, 1 - magnitude**2))
 
 
 @perturbation("masking", title="Masking", about="black patches")
 def masking(image: Tensor, magnitude: float, generator: torch.Generator) -> Tensor:
     """Hide parts of the image behind patches; a stronger mask has all patches of a weaker one."""
-    from torchvision.transforms.v2.functional import erase
-
     height, width = image.shape[1:]
     rows, columns = max(1, round(PATCH * height)), max(1, round(PATCH * width))
-    places = _between((0, 1), generator, PATCHES, 2).tolist()
+    places, black = _between((0, 1), generator, PATCHES, 2).tolist(), image.new_zeros(1, 1, 1)
     for down, right in places[: math.ceil(PATCHES * magnitude)]:
         top, left = round(down * (height - rows)), round(right * (width - columns))
-        image = _tensor(erase(image, top, left, rows, columns, torch.zeros(1, 1, 1)))
+        image = _tensor(change.erase(image, top, left, rows, columns, black))
     return image
 
 

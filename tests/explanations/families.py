@@ -55,6 +55,14 @@ def transformer_view() -> View:
     return View(network, network.encoder.layers[-1].ln_1, Tokens(prefix=1))
 
 
+def output_of(network: nn.Module, layer: nn.Module, images: Tensor) -> Tensor:
+    """What a layer gives in an ordinary pass."""
+    outputs: list[Tensor] = []
+    with hooked(layer, lambda _, __, output: outputs.append(output.clone())), torch.no_grad():
+        network(images)
+    return outputs[0]
+
+
 def replaced(network: nn.Module, layer: nn.Module, image: Tensor, activations: Tensor) -> Tensor:
     """The plain way: the whole network runs, and the layer's output is replaced."""
     with hooked(layer, lambda *_: activations.clone()), torch.no_grad():

@@ -14,8 +14,7 @@ from pasta.explanations.ablation import ablated_value, ablationcam, channel_axis
 from pasta.explanations.base import Given, View
 from pasta.explanations.hooks import hooked
 from pasta.explanations.layers import Tokens, channels_last
-from pasta.explanations.tail import record
-from tests.explanations.families import replaced, residual_view, transformer_view
+from tests.explanations.families import output_of, replaced, residual_view, transformer_view
 from tests.explanations.networks import pictures, small_view
 
 TARGETS = torch.tensor([0, 3, 1])
@@ -36,7 +35,7 @@ def test_maps_are_the_papers_formula(make: Callable[[], View]) -> None:
         image, target = images[number : number + 1], int(TARGETS[number])
         with torch.no_grad():
             score = view.network(image)[0, target]
-        whole = record(view.network, view.require_layer(), image).activations
+        whole = output_of(view.network, view.require_layer(), image)
         maps = view.maps(whole)[0]
         expected = torch.zeros_like(maps[0])
         lowest = float(whole.min())

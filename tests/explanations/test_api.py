@@ -29,18 +29,17 @@ def network() -> nn.Module:
 def test_a_torchvision_model_is_explained_by_methods_that_share_their_passes(
     network: nn.Module,
 ) -> None:
-    calls = 0
+    batches: list[int] = []
 
-    def count(*_: Any) -> None:
-        nonlocal calls
-        calls += 1
+    def count(_module: nn.Module, inputs: tuple[Tensor, ...], _output: Tensor) -> None:
+        batches.append(len(inputs[0]))
 
     handle = network.register_forward_hook(count)
     try:
         found = explain(network, pictures(3, 64), [0, 1, 4], ["gradcam", "layercam", "eigencam"])
     finally:
         handle.remove()
-    assert calls == 1
+    assert batches == [1, 3]  # a look at the first image, then one pass
     for maps in found.values():
         assert maps.shape == (3, 64, 64)
         assert maps.min() == 0 and maps.max() == 1
@@ -75,6 +74,11 @@ def test_predicted_classes_are_explained_unless_others_are_asked_for(network: nn
     np.testing.assert_array_equal(
         explain(network, images)["gradcam"], explain(network, images, predicted)["gradcam"]
     )
+
+
+def test_predicted_classes_can_be_explained_by_whatever_needs_gradients(network: nn.Module) -> None:
+    found = explain(network, pictures(2, 64), methods=["fullgrad", "eigengradcam"])
+    assert all(np.isfinite(maps).all() for maps in found.values())
 
 
 def test_batches_change_nothing(network: nn.Module) -> None:
@@ -112,7 +116,7 @@ class Calls(nn.Module):
     [
         ({"methods": ["gradcamm"]}, "Did you mean 'gradcam"),
         ({"methods": ["gradcam", "lime_cbm"]}, "LIME-CBM explains by concepts"),
-        ({"methods": ["bcos"]}, "BCos needs a B-cos network; Calls is not one"),
+        ({"methods": ["bcos"]}, "BCos needs a BcosClassifier; Calls is not one"),
         ({"target_layer": "network.lst"}, "network.last"),
         ({"target_layer": nn.Conv2d(3, 3, 1)}, "no part of"),
     ],

@@ -20,9 +20,9 @@ from pasta.explanations.concept_perturbation import (
     lime_masks,
     lime_weights,
     masked_probabilities,
-    ridge,
     rise_masks,
 )
+from pasta.explanations.lime import ridge
 from pasta.models.base import torch_generator
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
 from pasta.models.concept_parts import LinearHead
@@ -216,7 +216,7 @@ def test_lime_agrees_with_the_authors_package() -> None:
     _, slopes, _, _ = peer.explain_instance_with_data(
         data, values[:, None].numpy(), distances, 0, 7, feature_selection="none"
     )
-    found = ridge(masks.double(), values, lime_weights(masks, 0.75), 1.0)
+    found = ridge(masks.double()[None], values[None], lime_weights(masks, 0.75)[None], 1.0)[0]
     assert found.tolist() == pytest.approx([slope for _, slope in sorted(slopes)], abs=1e-10)
 
 

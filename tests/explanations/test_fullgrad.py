@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from torchvision.models import swin_t
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, View
+from pasta.explanations.base import Given, View, shared_pass
 from pasta.explanations.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
-from pasta.explanations.passes import shared_pass
 from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
 from tests.explanations.families import lively, residual, transformer, transformer_view
@@ -46,7 +45,7 @@ class Shifted(nn.Module):
 
 
 def whole(view: View, images: Tensor, targets: Tensor = TARGETS) -> Whole:
-    found = whole_pass(view, images, targets).whole
+    found = whole_pass(view, images, targets).found
     assert isinstance(found, Whole)
     return found
 
@@ -207,9 +206,9 @@ def test_an_image_has_the_same_map_alone_and_in_a_batch(kind: str) -> None:
 
 def test_the_method_uses_the_shared_pass_or_makes_its_own() -> None:
     view, images = transformer_view(), pictures(3, 32)
-    shared = Given(view, images, TARGETS, whole=True)
+    shared = Given(view, images, TARGETS, run_pass=whole_pass)
     maps = fullgrad(shared)
-    assert maps is shared.passed.whole.maps
+    assert maps is shared.passed.found.maps
     assert maps.shape == (3, 32, 32)
     torch.testing.assert_close(maps, fullgrad(Given(view, images, TARGETS)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,12 @@ from pasta.explanations.layers import (
     find_layer,
     resolve_layer,
 )
-from pasta.explanations.tail import record
 from pasta.models.normalise import Normalise
+from pasta.models.resnet import ResNetClassifier
+from pasta.models.vit import TransformerClassifier
+from tests.explanations.families import output_of
 from tests.explanations.networks import SmallNet, pictures
+from tests.explanations.small_group import small_params
 
 torch.set_num_threads(1)
 
@@ -89,7 +93,7 @@ TIMM: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
 
 def maps_of(network: nn.Module, size: int) -> tuple[str, tuple[int, ...]]:
     layer, reshape = find_layer(network)
-    output = record(network, layer, pictures(1, size)).activations
+    output = output_of(network, layer, pictures(1, size))
     return name_of(network, layer), tuple(View(network, layer, reshape).maps(output).shape[1:])
 
 
@@ -134,16 +138,13 @@ def test_the_image_tower_of_a_clip_is_preferred_to_its_text_tower() -> None:
         clip = CLIP(8, vision, text).eval()
     layer, reshape = find_layer(clip)
     assert name_of(clip, layer) == "visual.transformer.resblocks.1.ln_1"
-    output = record(clip.visual, layer, pictures(1, 32)).activations
+    output = output_of(clip.visual, layer, pictures(1, 32))
     assert View(clip, layer, reshape).maps(output).shape == (1, 64, 4, 4)
 
 
-def test_our_own_models_say_themselves_where_to_look() -> None:
-    from pasta.models.resnet import ResNetClassifier
-    from pasta.models.vit import TransformerClassifier
-    from tests.models.small import tiny_params
-
-    settings = tiny_params().models["monumai"]
+def test_our_own_models_say_themselves_where_to_look(tmp_path: Path) -> None:
+    settings = small_params(tmp_path, "small").models["small"]
+    assert settings.resnet50 and settings.vit_b_16
     residual = ResNetClassifier(("a", "b"), settings.resnet50)
     assert find_layer(residual) == (residual.cam_layers()[0], None)
     transformer = TransformerClassifier(("a", "b"), settings.vit_b_16, 32)

@@ -381,16 +381,6 @@ def test_another_prediction_gives_another_caption() -> None:
     assert differs.max() < rendering.STRIP + rendering.GAP
 
 
-def test_side_by_side_keeps_both_cards_of_unequal_size() -> None:
-    left, right = photo(40, 60), photo(70, 50)
-    drawn = rendering.side_by_side(left, right, ("before", "after"))
-    top = rendering.STRIP + rendering.GAP
-    assert (drawn[top : top + 40, :60] == left).all()
-    assert (drawn[top : top + 70, -50:] == right).all()
-    assert (drawn[: rendering.STRIP, :60] < 150).any()
-    assert (drawn[: rendering.STRIP, -50:] < 150).any()
-
-
 def test_legends_run_from_cold_to_hot_and_from_against_to_for() -> None:
     kinds: tuple[Kind, ...] = ("positive", "signed", "concepts")
     for kind in kinds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +11,9 @@ from torch import Tensor, nn
 from torchvision.models import densenet121, googlenet, swin_t
 
 from pasta.errors import PastaError
-from pasta.explanations.ablation import ablationcam
-from pasta.explanations.base import Given, View
-from pasta.explanations.tail import Tail, record, repeated, tail
+from pasta.explanations.tail import Tail, repeated
 from pasta.models.normalise import Normalise
-from tests.explanations.families import replaced, residual, transformer
+from tests.explanations.families import output_of, replaced, residual, transformer
 from tests.explanations.networks import SmallNet, pictures
 
 
@@ -100,12 +97,8 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[Any], nn.Module], int]] = {
 }
 
 
-MODES = {
-    "around the block": "copies",
-    "first norm of a block": "first token",
-    "timm transformer": "first token",
-    "open_clip transformer": "first token",
-}
+# what is changed in place after the layer has run, and what is no single tensor
+WHOLE = ("around the block", "second norm of a block", "multilayer perceptron")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -113,55 +106,24 @@ def test_what_lies_behind_a_layer_says_the_same_as_the_whole_network(case: str) 
     make, choose, size = CASES[case]
     network = make()
     layer, image = choose(network), pictures(1, size)
-    activations = altered(record(network, layer, image).activations)
+    activations = altered(output_of(network, layer, image))
     expected = replaced(network, layer, image, activations)
-    with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("error")  # the shortcut must work
-        with tail(network, layer, image) as behind:
-            torch.testing.assert_close(behind(activations.clone()), expected, rtol=1e-4, atol=1e-5)
-            torch.testing.assert_close(
-                behind(behind.recording.activations.clone()), behind.recording.logits
-            )
-            again = behind(activations.clone())
-    torch.testing.assert_close(again, expected, rtol=1e-4, atol=1e-5)
+    behind = Tail(network, layer, image)
+    torch.testing.assert_close(behind(activations.clone()), expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(behind(behind.activations.clone()), behind.logits)
+    torch.testing.assert_close(behind(activations.clone()), expected, rtol=1e-4, atol=1e-5)
     assert (expected[0] - expected[1]).abs().max() > 0
-    assert behind.mode == MODES.get(case, "views")
+    assert behind.short == (case not in WHOLE)
+    assert untouched(network)
 
 
 def test_nothing_before_the_layer_is_computed_again() -> None:
     network = transformer()
-    counted: list[tuple[nn.Module, int]] = []
-    projection = network.conv_proj
-    first, last = network.encoder.layers[0].mlp[0], network.encoder.layers[-1].mlp[0]
-    with tail(network, network.encoder.layers[-1].ln_1, pictures(1, 32)) as behind:
-        handles = [
-            one.register_forward_hook(
-                lambda module, _, output: counted.append((module, output.shape[1]))
-            )
-            for one in (first, last)
-        ]
-        weight = projection.weight.data.clone()
-        projection.weight.data.fill_(torch.nan)  # would spoil the logits
-        try:
-            logits = behind(behind.recording.activations.expand(4, -1, -1).clone())
-        finally:
-            projection.weight.data.copy_(weight)
-            for handle in handles:
-                handle.remove()
-    assert counted == [(last, 1)]  # of the tokens, too, only the one that is looked at
-    torch.testing.assert_close(logits, behind.recording.logits.expand(4, -1))
-
-
-def test_tokens_that_matter_ever_so_little_are_not_dropped() -> None:
-    network = transformer()
-    last = network.encoder.layers[-1]
-    with torch.no_grad():  # the last block hardly mixes tokens, but it does
-        last.self_attention.out_proj.weight.mul_(1e-6)
-    image = pictures(1, 32)
-    with tail(network, network.encoder.layers[0].ln_1, image) as behind:
-        assert behind.mode == "views"
-    with tail(network, last.ln_1, image) as behind:
-        assert behind.mode == "first token"
+    behind = Tail(network, network.encoder.layers[-1].ln_1, pictures(1, 32))
+    network.conv_proj.weight.data.fill_(torch.nan)  # would spoil the logits
+    network.encoder.layers[0].mlp[0].weight.data.fill_(torch.nan)
+    logits = behind(behind.activations.expand(4, -1, -1).clone())
+    torch.testing.assert_close(logits, behind.logits.expand(4, -1))
 
 
 class Fickle(SmallNet):
@@ -188,26 +150,13 @@ class Twice(SmallNet):
 
 
 @pytest.mark.parametrize("network", [Fickle(), Twice()], ids=["another way", "used twice"])
-def test_where_the_shortcut_fails_the_whole_network_runs_and_a_warning_says_so(
-    network: SmallNet,
-) -> None:
+def test_networks_that_go_their_own_ways_say_the_same_too(network: SmallNet) -> None:
     image = pictures(1, 32)
-    activations = altered(record(network, network.last, image).activations)
+    activations = altered(output_of(network, network.last, image))
     expected = replaced(network, network.last, image, activations)
-    with (
-        pytest.warns(UserWarning, match="the whole of it runs"),
-        torch.no_grad(),
-        tail(network, network.last, image) as behind,
-    ):
-        torch.testing.assert_close(behind(activations), expected)
-    assert behind.mode == "whole"
-
-
-def test_a_warning_is_given_once_for_a_batch() -> None:
-    network = Fickle()
-    with pytest.warns(UserWarning) as caught:
-        ablationcam(Given(View(network, network.last), pictures(3), torch.arange(3)))
-    assert len([one for one in caught if "the whole of it runs" in str(one.message)]) == 1
+    behind = Tail(network, network.last, image)
+    torch.testing.assert_close(behind(activations), expected)
+    assert behind.short == isinstance(network, Twice)
 
 
 class Failing(SmallNet):
@@ -230,13 +179,10 @@ def untouched(network: nn.Module) -> bool:
 def test_every_forward_is_as_before_after_an_error() -> None:
     network = Failing()
     network.first.forward = own = network.first.forward  # type: ignore[method-assign]
-    with (
-        pytest.raises(RuntimeError, match="no head"),
-        tail(network, network.last, pictures(1)) as behind,
-    ):
-        assert "forward" in vars(network.last)
-        network.fails = True
-        behind(behind.recording.activations)
+    behind = Tail(network, network.last, pictures(1))
+    network.fails = True
+    with pytest.raises(RuntimeError, match="no head"):
+        behind(behind.activations)
     assert vars(network.first).pop("forward") is own
     assert untouched(network)
 
@@ -245,38 +191,26 @@ def test_hooks_come_off_if_recording_fails() -> None:
     network = Failing()
     network.fails = True
     with pytest.raises(RuntimeError, match="no head"):
-        record(network, network.last, pictures(1))
+        Tail(network, network.last, pictures(1))
     assert untouched(network)
 
 
 def test_a_layer_that_has_no_part_in_the_network_is_an_error() -> None:
     with pytest.raises(PastaError, match="has no part"):
-        record(SmallNet(), nn.Linear(2, 2), pictures(1))
+        Tail(SmallNet(), nn.Linear(2, 2), pictures(1))
 
 
 def test_a_layer_that_gives_no_tensor_is_an_error() -> None:
     network = transformer()
     attention = network.encoder.layers[0].self_attention
     with pytest.raises(PastaError, match="tuple, not a tensor"):
-        record(network, attention, pictures(1, 32))
+        Tail(network, attention, pictures(1, 32))
 
 
-def test_recorded_tensors_are_repeated_image_by_image() -> None:
+def test_recorded_tensors_are_repeated_image_by_image_without_a_copy() -> None:
     row, column = torch.randn(1, 4, 5), torch.randn(4, 1, 5)
-    windows, number = torch.randn(3, 4, 5), torch.tensor(2.0)
     torch.testing.assert_close(repeated(row, 2), torch.cat([row, row]))
     torch.testing.assert_close(repeated(column, 2), torch.cat([column, column], 1))
-    torch.testing.assert_close(repeated(windows, 2), torch.cat([windows, windows]))
-    assert repeated(number, 2) is number
     assert repeated(row, 1000).untyped_storage().nbytes() == row.untyped_storage().nbytes()
-
-
-def test_a_tail_is_made_of_what_was_recorded() -> None:
-    network = SmallNet()
-    recording = record(network, network.last, pictures(1))
-    assert [module for module, _ in recording.before] == [network.first]
-    assert recording.calls == 1
-    behind = Tail(network, network.last, recording, "views")
-    with behind.patched(), torch.no_grad():
-        torch.testing.assert_close(behind(recording.activations.clone()), recording.logits)
-    assert untouched(network)
+    with pytest.raises(ValueError, match="where the image is"):
+        repeated(torch.randn(3, 4, 5), 2)
