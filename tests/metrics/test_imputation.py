@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta.metrics.imputation import impute
-from pasta.metrics.removal import Imputing, imputed
+from pasta.metrics.removal import Imputing
 from tests.metrics.known import literal_imputation, sparse_solve
 
 
