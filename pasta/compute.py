@@ -39,7 +39,7 @@ from pasta.resume import Arrays, KeptUnits
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
-Placed = TypeVar("Placed", Tensor, nn.Module)
+Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 MACHINE = Path("machine.yaml")
 
@@ -110,8 +110,8 @@ def device() -> torch.device:
         if wanted == "cpu" and torch.backends.mps.is_available():
             wanted = "mps"
     kind = wanted.partition(":")[0]
-    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-    if kind in there and not there[kind]():
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not there.get(kind, True):
         raise PastaError(f"the device is set to {wanted!r}, but torch finds no {kind} device here")
     return torch.device(wanted)
 
@@ -123,9 +123,10 @@ def place(thing: Placed, where: torch.device | None = None) -> Placed:
     that way.
     """
     target = where or device()
+    how: Any = {"non_blocking": True}
     if isinstance(thing, nn.Module) and target.type == "cuda":
-        return thing.to(target, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
-    return thing.to(target, non_blocking=True)
+        how = {"memory_format": torch.channels_last}
+    return thing.to(target, **how)
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -244,12 +245,12 @@ def _compute(
 
     with ExitStack() as stack:
         cluster = stack.enter_context(_cluster(len(units)))
-        client = stack.enter_context(Client(cluster, set_as_default=False))
+        client: Any = stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-untyped-call]
         futures = {
             client.submit(_run, function, unit, pure=False, priority=-number): number
             for number, unit in enumerate(units)
         }
-        for future in as_completed(list(futures), loop=client.loop):
+        for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
             yield futures[future], future.result()
             future.release()
 
@@ -265,7 +266,7 @@ def _cluster(units: int) -> AbstractContextManager[Any]:
     from dask.distributed import LocalCluster
 
     dask.config.set({"distributed.worker.daemon": True})
-    cluster: AbstractContextManager[Any] = LocalCluster(
+    cluster: AbstractContextManager[Any] = LocalCluster(  # type: ignore[no-untyped-call]
         n_workers=min(workers(), units),
         threads_per_worker=1,
         processes=True,
