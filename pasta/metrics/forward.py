@@ -43,7 +43,7 @@ class Scorer:
         """An answer for all copies of each image, ``rows`` copies at a time."""
 
         def ask(images: Tensor, owners: Tensor) -> Tensor:
-            outputs, wanted = self.outputs(images), targets[owners.to(targets.device)]
+            outputs, wanted = self.outputs(images), targets[owners]
             if answer == "correct":
                 # A comparison with something that is not a number must not look like an answer.
                 broken = torch.where(outputs.isfinite().all(1), 0.0, torch.nan)

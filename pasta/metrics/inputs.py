@@ -87,10 +87,10 @@ class Inputs:
 
     def masks_of(self, part: slice) -> Tensor:
         """Masks (n, height, width) from 0 to 1."""
-        masks = _tensor(self.masks[part]).float().to(self.device)
+        masks = _tensor(self.masks[part]).float()
         if not bool(((masks >= 0) & (masks <= 1)).all()):
             raise PastaError("the masks hold other numbers than 0 to 1")
-        return masks
+        return masks.to(self.device)
 
 
 def check(inputs: Inputs, names: list[str]) -> None:

@@ -41,9 +41,8 @@ def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
     copies = [_noisy(batch, number, settings) for number in range(len(images))]
 
     def distance(noisy: Tensor, owners: Tensor) -> Tensor:
-        own = owners.to(noisy.device)
-        found = explained(explainer, noisy, targets[own], batch.maps.shape[1:])
-        apart = precise((found - batch.maps[own]).flatten(1))
+        found = explained(explainer, noisy, targets[owners], batch.maps.shape[1:])
+        apart = precise((found - batch.maps[owners]).flatten(1))
         result: Tensor = torch.linalg.vector_norm(apart, dim=1)
         return result
 
