@@ -8,6 +8,7 @@ from pasta.commands import (
     analyse,
     best,
     data,
+    doctor,
     explanations,
     metrics,
     models,
@@ -19,12 +20,12 @@ from pasta.commands import (
     tune,
 )
 from pasta.commands.annotations import app as annotations_app
-from pasta.stage import guarded
+from pasta.errors import guarded
 
 app = typer.Typer(
     name="pasta",
     help="Human-aligned evaluation of explanations in computer vision.\n\n"
-    "Start with `make demo`, then look around: `pasta tables`, `pasta data check coco`, "
+    "Start with `make demo`, then look around: `pasta doctor`, `pasta data check coco`, "
     "`pasta profile show paper`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -34,6 +35,7 @@ app.add_typer(data.app, name="data")
 app.add_typer(annotations_app, name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
+app.command("doctor")(doctor.doctor)
 app.command("models")(models.models)
 app.command("predict")(models.predict)
 app.command("techniques")(explanations.techniques)

@@ -110,8 +110,10 @@ def device() -> torch.device:
         if wanted == "cpu" and torch.backends.mps.is_available():
             wanted = "mps"
     kind = wanted.partition(":")[0]
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there.get(kind, True):
+    missing = (kind == "cuda" and not torch.cuda.is_available()) or (
+        kind == "mps" and not torch.backends.mps.is_available()
+    )
+    if missing:
         raise PastaError(f"the device is set to {wanted!r}, but torch finds no {kind} device here")
     return torch.device(wanted)
 
@@ -123,10 +125,11 @@ def place(thing: Placed, where: torch.device | None = None) -> Placed:
     that way.
     """
     target = where or device()
-    how: Any = {"non_blocking": True}
+    how: dict[str, Any] = {"non_blocking": True}
     if isinstance(thing, nn.Module) and target.type == "cuda":
         how = {"memory_format": torch.channels_last}
-    return thing.to(target, **how)
+    moved: Any = thing.to(target, **how)
+    return moved  # type: ignore[no-any-return]
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -241,16 +244,16 @@ def _compute(
         limit_threads()
         yield from enumerate(map(function, units))
         return
-    from dask.distributed import Client, as_completed
+    import distributed
 
     with ExitStack() as stack:
         cluster = stack.enter_context(_cluster(len(units)))
-        client: Any = stack.enter_context(Client(cluster, set_as_default=False))  # type: ignore[no-untyped-call]
+        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         futures = {
             client.submit(_run, function, unit, pure=False, priority=-number): number
             for number, unit in enumerate(units)
         }
-        for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
+        for future in distributed.as_completed(list(futures), loop=client.loop):
             yield futures[future], future.result()
             future.release()
 
@@ -263,14 +266,14 @@ def _cluster(units: int) -> AbstractContextManager[Any]:
     if own.scheduler:
         return nullcontext(own.scheduler)
     import dask
-    from dask.distributed import LocalCluster
+    import distributed
 
     dask.config.set({"distributed.worker.daemon": True})
-    cluster: AbstractContextManager[Any] = LocalCluster(  # type: ignore[no-untyped-call]
+    cluster: AbstractContextManager[Any] = distributed.LocalCluster(
         n_workers=min(workers(), units),
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # any free port
         memory_limit=0,
         silence_logs="ERROR",
     )
@@ -302,9 +305,9 @@ def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
 @lru_cache(maxsize=1)
 def _prepare_worker() -> None:
     """Worker i of this machine has GPU i for itself."""
-    from dask.distributed import get_worker
+    import distributed
 
-    name = str(get_worker().name)
+    name = str(distributed.get_worker().name)
     if device() == torch.device("cuda") and name.isdigit():
         os.environ["PASTA_DEVICE"] = f"cuda:{int(name) % torch.cuda.device_count()}"
     limit_threads()

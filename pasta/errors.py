@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 class PastaError(Exception):
@@ -36,3 +39,16 @@ class InputError(PastaError):
         where = ", ".join(place for place in places if place)
         text = f"{where}: {problem}" if where else problem
         super().__init__(f"{text} (expected {expected})" if expected else text)
+
+
+def guarded(call: Callable[[], Any]) -> None:
+    """Print an error that is meant for the user without a traceback, and exit with 1."""
+    try:
+        call()
+    except PastaError as error:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        console.print("error:", style="bold red", end=" ")
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)

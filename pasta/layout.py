@@ -23,7 +23,7 @@ class Group:
     Attributes
     ----------
     key
-        Its name in the section ``models`` of the parameters.
+        Its name in the sections ``groups`` and ``models`` of the parameters.
     dataset
         The dataset it belongs to.
     data
@@ -64,7 +64,7 @@ def groups(params: Params | None = None, root: Path | None = None) -> list[Group
     """All groups of the project, in the order of its parameters."""
     home = root or project_root()
     known = params or load_params(home / "params.yaml")
-    return [Group(key, own.dataset, home / DATA) for key, own in known.models.items()]
+    return [Group(key, dataset, home / DATA) for key, dataset in known.groups.items()]
 
 
 def find_group(key: str, params: Params | None = None, root: Path | None = None) -> Group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from pasta.errors import PastaError
@@ -11,7 +10,7 @@ DATA = Path("pipelines/data")
 FIGURES = Path("reports/figures")
 HEADLINES = Path("reports/headlines.json")
 LOCK = Path("dvc.lock")
-TIMINGS = DATA / "timings"
+TIMINGS = DATA / "timings"  # ignored by git, in no stage's outputs
 PROFILES = Path("pipelines/profiles")
 PARAMS = Path("params.yaml")
 
@@ -29,13 +28,6 @@ def project_root(start: Path | None = None) -> Path:
     raise PastaError(f"{here}: not inside a PASTA repository (no dvc.yaml and params.yaml above)")
 
 
-def dataset_folder(dataset: str, root: Path | None = None) -> Path:
-    """Where the tables and arrays of a dataset live."""
-    return (root or project_root()) / DATA / dataset
-
-
-def processors() -> int:
-    """How many processes may work at once: the cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def stage_folder(stage: str, root: Path | None = None) -> Path:
+    """Where a stage keeps what it makes."""
+    return (root or project_root()) / DATA / stage

@@ -87,7 +87,5 @@ def _files(path: Path) -> list[Path]:
 
 def _is_source(root: Path, file: Path) -> bool:
     return (
-        file.suffix in SOURCES
-        and not file.is_relative_to(root / DATA)
-        and file != root / HEADLINES
+        file.suffix in SOURCES and not file.is_relative_to(root / DATA) and file != root / HEADLINES
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -20,9 +19,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pasta import store
 from pasta.errors import PastaError
-from pasta.paths import FIGURES, HEADLINES, LOCK, project_root
+from pasta.git import git_state
+from pasta.params import load_params
+from pasta.paths import LOCK, project_root
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,12 +98,11 @@ def tracked_run(
     *,
     inputs: Sequence[Path] = (),
     params: Mapping[str, Any] | None = None,
-    record: Path | None = None,
 ) -> Iterator[Run]:
     """Open one run; an exception marks it as failed and passes on.
 
-    ``inputs`` are the files the work depends on: their md5s become tags. ``record`` is where the
-    run's id is written, next to the stage's outputs, when the work has succeeded.
+    ``inputs`` are the files and folders the work depends on: their md5s become tags. Runs are
+    found again by their tags, for example ``tags.stage = 'explain@coco'``.
     """
     mlflow = connect(experiment)
     with mlflow.start_run(run_name=name) as active:
@@ -112,9 +111,6 @@ def tracked_run(
         if params:
             run.log_params(params)
         yield run
-    if record is not None:
-        where = {"run_id": run.run_id, "experiment": experiment, "name": name, "stage": stage}
-        store.write_json(where, record)
 
 
 @contextmanager
@@ -151,17 +147,6 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-
-
-def prepare(experiment: Experiment) -> threading.Thread:
-    """Start connecting while something else computes; join the thread before the first run.
-
-    A server that cannot be reached is reported at once, before any work.
-    """
-    require_tracking()
-    thread = threading.Thread(target=connect, args=(experiment,), daemon=True)
-    thread.start()
-    return thread
 
 
 def require_tracking() -> str:
@@ -253,8 +238,6 @@ def _artifact_location(uri: str, experiment: str) -> str | None:
 
 
 def _provenance(stage: str) -> dict[str, str]:
-    from pasta.params import load_params
-
     commit, changed = git_state(project_root())
     return {
         "stage": os.environ.get("DVC_STAGE", stage),
@@ -265,45 +248,14 @@ def _provenance(stage: str) -> dict[str, str]:
     }
 
 
-def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """The commit, and whether tracked files differ from it; None where there is no git.
-
-    What a run itself writes (the lock, the figures, the headline numbers) does not count: it
-    changes while stages run, whatever the code is.
-    """
-    own = [f":!{path.as_posix()}" for path in (LOCK, FIGURES, HEADLINES)]
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *own)
-    return _git(root, "rev-parse", "HEAD"), None if changes is None else bool(changes)
-
-
-def committed(root: Path, file: Path, most: int) -> Iterator[str]:
-    """What a file held in the latest commits that changed it, newest first."""
-    listed = _git(root, "log", f"--max-count={most}", "--format=%H", "--", file.as_posix())
-    for commit in (listed or "").split():
-        text = _git(root, "show", f"{commit}:{file.as_posix()}")
-        if text:
-            yield text
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    """Output of a git command; None where there is no git or no repository."""
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["git", *arguments],  # noqa: S607
-            cwd=root,
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
 def _data_tags(inputs: Sequence[Path]) -> dict[str, str]:
+    """The md5 of each input, as DVC has pinned it; of a file that is not pinned, its own."""
     known = locked_md5s(project_root())
-    return {f"md5.{_name(path)}": known.get(_name(path)) or file_md5(path) for path in inputs}
+    return {f"md5.{_name(path)}": known.get(_name(path)) or _md5(path) for path in inputs}
+
+
+def _md5(path: Path) -> str:
+    return file_md5(path) if path.is_file() else "not pinned"
 
 
 def _name(path: Path) -> str:

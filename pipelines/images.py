@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta.datasets.build import build_dataset, chosen_items, source_of
+from pasta.params import load_params
+from pasta.paths import project_root, stage_folder
+from pasta.stage import run_stage
 
-import typer
 
-
-def main(
-    dataset: str,
-    out: Annotated[Path, typer.Option(help="folder for the arrays and tables")],
-    processes: Annotated[int | None, typer.Option(help="default: one per core")] = None,
-) -> None:
-    """Draw or decode the images of DATASET."""
-    from pasta.datasets.build import build_images, chosen_items, source_of
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-
+def main(dataset: str) -> None:
+    """Draw or decode the images of DATASET, and say which concepts each of them shows."""
     params = load_params()
     source = source_of(dataset, params, project_root())
     items = chosen_items(source, params.datasets[dataset])
-    build_images(dataset, source, items, params.image_size, out, processes or processors())
+    build_dataset(dataset, source, items, params.image_size, stage_folder("images") / dataset)
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pasta.params.profiles import profile_text
+
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ["DVC_NO_ANALYTICS"] = "1"
@@ -30,10 +32,12 @@ def copy_project(target: Path, profile: str = "ci") -> Path:
             shutil.copytree(source, copy, ignore=unwanted)
         else:
             shutil.copy(source, copy)
-    shutil.copy(ROOT / f"pipelines/profiles/{profile}.yaml", target / "params.yaml")
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
-        subprocess.run([*git, *arguments], cwd=target, check=True)
+    subprocess.run([*git, "init", "-q"], cwd=target, check=True)
+    for text in ((ROOT / "params.yaml").read_text(), profile_text(profile, ROOT)):
+        (target / "params.yaml").write_text(text)
+        for arguments in (["add", "-A"], ["commit", "-q", "--allow-empty", "-m", "start"]):
+            subprocess.run([*git, *arguments], cwd=target, check=True)
     return target
 
 
@@ -42,10 +46,15 @@ def environment(project: Path) -> dict[str, str]:
     scripts = Path(sys.executable).parent
     changed = {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(project),
+        "PYTHONPATH": os.pathsep.join([str(project), *_added()]),
         "DVC_SITE_CACHE_DIR": str(project / ".dvc" / "site"),
     }
     return {**os.environ, **changed}
+
+
+def _added() -> list[str]:
+    """A further folder for the path of commands, for tests that look into them."""
+    return [os.environ["PASTA_TEST_PATH"]] if "PASTA_TEST_PATH" in os.environ else []
 
 
 def names(folder: Path) -> list[str]:

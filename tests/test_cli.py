@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pasta.params.profiles import profile_text
 from tests.conftest import ROOT, Runner
 
 
@@ -35,11 +36,12 @@ def test_the_outcome_lists_stages_in_the_order_of_the_pipeline_and_none_that_is_
 def test_a_profile_is_shown_used_and_required(run: Runner, project: Path) -> None:
     assert "siglip-vit-l-16-384" in run("pasta", "profile", "show", "paper").stdout
     assert "is now the profile 'paper'" in run("pasta", "profile", "use", "paper").stdout
-    paper = ROOT / "pipelines/profiles/paper.yaml"
-    assert (project / "params.yaml").read_text() == paper.read_text()
+    assert (project / "params.yaml").read_text() == profile_text("paper", ROOT)
     assert "already is" in run("pasta", "profile", "use", "paper").stdout
     refused = run("pasta", "profile", "require", "demo", check=False)
     assert refused.returncode == 1 and "`pasta profile use demo` installs it" in refused.stderr
+    run("pasta", "profile", "use", "demo")
+    assert (project / "params.yaml").read_text() == (ROOT / "params.yaml").read_text()
 
 
 def test_an_unknown_profile_gets_a_suggestion_and_changes_nothing(
@@ -53,18 +55,18 @@ def test_an_unknown_profile_gets_a_suggestion_and_changes_nothing(
 
 
 def test_tables_are_listed_and_shown(run: Runner) -> None:
-    run("dvc", "repro", "--quiet", "concepts@monumai")
+    run("dvc", "repro", "--quiet", "images@monumai")
     assert "metric_values" in run("pasta", "tables").stdout
     said = run("pasta", "tables", "show", "images").stdout
-    assert "pipelines/data/monumai/images.parquet: 40 rows" in said and "Gothic" in said
+    assert "pipelines/data/images/monumai/images.parquet: 40 rows" in said and "Gothic" in said
     wrong = run("pasta", "tables", "show", "image", check=False)
     assert wrong.returncode == 1 and "Did you mean 'images'?" in wrong.stderr
 
 
 def test_a_drawn_dataset_is_described_before_and_after_it_is_drawn(run: Runner) -> None:
     before = run("pasta", "data", "check", "monumai", check=False)
-    assert before.returncode == 1 and "dvc repro concepts@monumai" in before.stdout
-    run("dvc", "repro", "--quiet", "concepts@monumai")
+    assert before.returncode == 1 and "dvc repro images@monumai" in before.stdout
+    run("dvc", "repro", "--quiet", "images@monumai")
     after = run("pasta", "data", "check", "monumai").stdout
     assert "MonuMAI" in after and "4 classes, 15 concepts" in after and "Baroque" in after
 

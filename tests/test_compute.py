@@ -265,7 +265,7 @@ def test_an_error_of_a_unit_is_raised_here(
     monkeypatch.setenv("PASTA_WORKERS", "1")
     for scheduler in ("", address):
         monkeypatch.setenv("PASTA_SCHEDULER", scheduler)
-        with pytest.raises(InputError, match="a.csv: is broken"):
+        with pytest.raises(InputError, match=r"a\.csv: is broken"):
             list(map_units(broken, [0, 1, 2, 3]))
     # and the scheduler is there for the next
     assert map_all(slow_first, [1, 2]) == [1, 2]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from pasta.errors import InputError
-from pasta.params import Params, load_params
+from pasta.params import Params, checked_params, load_params, parse_yaml
+from pasta.params.profiles import overlay, profile_names, profile_text
 from tests.conftest import ROOT
 
-PROFILES = ROOT / "pipelines" / "profiles"
-DEMO = (PROFILES / "demo.yaml").read_text()
+DEMO = (ROOT / "params.yaml").read_text()
 
 
 def load(text: str, tmp_path: Path) -> Params:
@@ -23,18 +25,58 @@ def load(text: str, tmp_path: Path) -> Params:
     return load_params(file)
 
 
-@pytest.mark.parametrize("name", ["demo", "ci", "paper"])
+def profile(name: str) -> Params:
+    return checked_params(Path(f"{name}.yaml"), profile_text(name, ROOT))
+
+
+@pytest.mark.parametrize("name", profile_names(ROOT))
 def test_every_profile_is_valid_and_knows_its_name(name: str) -> None:
-    assert load_params(PROFILES / f"{name}.yaml").profile == name
+    assert profile(name).profile == name
 
 
-def test_params_yaml_is_the_demo_profile() -> None:
-    assert (ROOT / "params.yaml").read_text() == DEMO
+@pytest.mark.parametrize("name", profile_names(ROOT)[1:])
+def test_a_profile_says_only_what_differs_from_the_demo(name: str) -> None:
+    """Laying it over the demo twice is the same as once, and every leaf of it changes something."""
+    demo = parse_yaml(Path("demo"), DEMO)
+    changes = parse_yaml(Path(name), (ROOT / f"pipelines/profiles/{name}.yaml").read_text())
+    whole = overlay(demo, changes)
+    assert overlay(whole, changes) == whole
+    assert not [path for path, value in leaves(changes) if at(demo, path) == value]
+
+
+def leaves(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in section.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def at(section: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        if not isinstance(section, dict) or step not in section:
+            return None if path else section
+        section = section[step]
+    return section
+
+
+def test_a_profile_merges_sections_replaces_lists_and_drops_keys() -> None:
+    base = {"a": {"b": [1, 2], "c": 1}, "d": 4}
+    assert overlay(base, {"a": {"b": [3]}, "d": "~drop"}) == {"a": {"b": [3], "c": 1}}
+    assert base == {"a": {"b": [1, 2], "c": 1}, "d": 4}
+
+
+def test_sections_that_share_an_anchor_are_changed_apart() -> None:
+    base = parse_yaml(Path("x"), "one: &s {a: {b: 1}}\ntwo: *s\n")
+    assert overlay(base, {"one": {"a": {"b": 2}}}) == {
+        "one": {"a": {"b": 2}},
+        "two": {"a": {"b": 1}},
+    }
 
 
 def test_the_paper_profile_has_the_papers_settings() -> None:
     """P1 section 4.3, and the settings released with P2."""
-    paper = load_params(PROFILES / "paper.yaml")
+    paper = profile("paper")
     linear, mlp = paper.scoring.linear, paper.scoring.mlp
     assert (linear.epochs, linear.batch_size, linear.learning_rate) == (500, 128, 1e-3)
     assert (linear.loss.similarity, linear.loss.squared_error, linear.loss.ranking) == (
@@ -50,7 +92,7 @@ def test_the_paper_profile_has_the_papers_settings() -> None:
 
 
 def test_parameters_cannot_be_changed_later() -> None:
-    params = load_params(PROFILES / "demo.yaml")
+    params = profile("demo")
     with pytest.raises(ValidationError):
         params.seed = 3
 
@@ -69,7 +111,9 @@ def test_parameters_cannot_be_changed_later() -> None:
         ("source: drawn", "source: files", r"datasets\.\w+: source 'files' needs a root"),
         ("source: drawn", "source: web", r"datasets\.\w+\.source: found 'web', expected 'drawn'"),
         ("image_size: 96", "image_size: 9", r"image_size: found 9, expected greater"),
-        ("  coco:", "  cocoa:", r"datasets\.cocoa: unknown key\. Did you mean 'coco'\?"),
+        ("  coco: coco", "  coco: cocoa", r"groups\.coco is 'cocoa', expected one of the datasets"),
+        ("  coco: coco", "  two: coco", r"must have the same keys, but not coco, two"),
+        ("      width: 16", "      wide: 16", r"models\.\w+\.resnet50\.wide: unknown key"),
         ("seed: 0", "seed: 0\nseed: 1", r"cannot be read: .*duplicate key"),
         ("seed: 0", "seed: [", r"cannot be read"),
     ],

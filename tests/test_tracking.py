@@ -13,7 +13,6 @@ import mlflow
 import pandas as pd
 import pytest
 
-from pasta import store
 from pasta.errors import PastaError
 from pasta.tracking import flatten, quiet, require_server, tracked_run
 
@@ -28,18 +27,18 @@ def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_knows_its_commit_its_data_and_its_stage(inside: Path) -> None:
-    data, out = inside / "pipelines/data/a.bin", inside / "pipelines/data/a.run.json"
+    data = inside / "pipelines/data/a.bin"
     data.parent.mkdir(parents=True)
     data.write_bytes(b"content")
     with tracked_run(
-        "classifiers", "train", "coco-resnet", inputs=[data], params={"a": {"b": 1}}, record=out
+        "classifiers", "train", "coco-resnet", inputs=[data], params={"a": {"b": 1}}
     ) as run:
         run.log_metrics({"accuracy": 0.9})
         run.log_curve("loss", [3.0, 2.0, 1.0])
         run.log_curve("accuracy by epoch", [0.5, 0.6], last=5)
         run.log_table(pd.DataFrame({"x": [1]}), "x.csv")
         run.log_file(data)
-    stored = mlflow.MlflowClient().get_run(store.read_json(out)["run_id"])
+    stored = mlflow.MlflowClient().get_run(run.run_id)
     tags = stored.data.tags
     assert stored.info.run_name == "coco-resnet" and stored.info.status == "FINISHED"
     assert len(tags["git.commit"]) == 40 and tags["git.dirty"] == "false"
@@ -69,15 +68,13 @@ def test_the_md5_comes_from_the_lock_when_it_is_there(inside: Path) -> None:
     assert tags["md5.pipelines/data/a.bin"] == "abc"
 
 
-def test_a_failed_run_is_marked_and_leaves_no_record(inside: Path) -> None:
-    record = inside / "pipelines/data/a.run.json"
+def test_a_failed_run_is_marked(inside: Path) -> None:
     with (
         pytest.raises(RuntimeError, match="boom"),
-        tracked_run("reports", "s", "n", record=record) as run,
+        tracked_run("reports", "s", "n") as run,
     ):
         raise RuntimeError("boom")
     assert mlflow.MlflowClient().get_run(run.run_id).info.status == "FAILED"
-    assert not record.exists()
 
 
 def test_a_large_file_is_remembered_by_its_md5_only(inside: Path) -> None:

@@ -80,11 +80,11 @@ def _introduction(words: Vocabulary, source: str) -> str:
 def _print_built(name: str) -> None:
     from pasta.commands.show import console, print_table
     from pasta.datasets.stored import CONCEPTS, IMAGES, open_dataset
-    from pasta.paths import dataset_folder
+    from pasta.paths import stage_folder
 
-    folder = dataset_folder(name)
+    folder = stage_folder("images") / name
     if not (folder / IMAGES).exists():
-        console().print(f"\nNothing is drawn yet: `dvc repro concepts@{name}` does it.")
+        console().print(f"\nNothing is drawn yet: `dvc repro images@{name}` does it.")
         raise typer.Exit(1)
     data = open_dataset(folder)
     splits = ["train", "validation", "test"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 def outcome() -> None:
@@ -29,14 +30,21 @@ def outcome() -> None:
 
 
 def stage_names(root: Path) -> list[str]:
-    """The stages of the pipeline as it is now; a stage for each dataset has one name for each."""
+    """The stages of the pipeline as it is now; a stage for each item has one name for each."""
     from ruamel.yaml import YAML
 
-    stages = YAML(typ="safe").load((root / "dvc.yaml").read_text())["stages"]
+    yaml = YAML(typ="safe")
+    params = yaml.load((root / "params.yaml").read_text())
+
+    def items(stage: dict[str, Any]) -> list[str]:
+        found = stage.get("foreach", [""])
+        return list(params[found.strip("${}")] if isinstance(found, str) else found)
+
+    stages = yaml.load((root / "dvc.yaml").read_text())["stages"]
     return [
         f"{name}@{item}" if item else name
         for name, stage in stages.items()
-        for item in stage.get("foreach", [""])
+        for item in items(stage)
     ]
 
 

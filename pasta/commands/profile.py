@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 app = typer.Typer(
-    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *paper* (real).",
+    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *paper* (real). "
+    "The demo is params.yaml itself; the others are small files that say what differs from it.",
     no_args_is_help=True,
 )
 
-Name = Annotated[str, typer.Argument(help="demo, paper or ci")]
+Name = Annotated[str, typer.Argument(help="demo, ci, paper; `pasta profile show x` lists them")]
 
 
 @app.command()
@@ -22,8 +22,7 @@ def show(name: Name) -> None:
 
     from pasta.commands.show import console
 
-    text = _profile(name).read_text()
-    console().print(Syntax(text, "yaml", theme="ansi_light", background_color="default"))
+    console().print(Syntax(_text(name), "yaml", theme="ansi_light", background_color="default"))
 
 
 @app.command()
@@ -33,7 +32,7 @@ def use(name: Name) -> None:
     from pasta.commands.show import console
     from pasta.paths import PARAMS, project_root
 
-    text = _profile(name).read_text()
+    text = _text(name)
     target = project_root() / PARAMS
     if target.read_text() == text:
         console().print(f"params.yaml already is the profile {name!r}")
@@ -57,15 +56,11 @@ def require(name: Name) -> None:
         )
 
 
-def _profile(name: str) -> Path:
-    from pasta.errors import PastaError
-    from pasta.params import load_params
-    from pasta.paths import PROFILES, project_root
-    from pasta.registry import did_you_mean
+def _text(name: str) -> str:
+    from pasta.params import checked_params
+    from pasta.params.profiles import profile_text
+    from pasta.paths import PARAMS, project_root
 
-    folder = project_root() / PROFILES
-    known = {path.stem: path for path in folder.glob("*.yaml")}
-    if name not in known:
-        raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
-    load_params(known[name])
-    return known[name]
+    text = profile_text(name, project_root())
+    checked_params(project_root() / PARAMS, text)
+    return text

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pasta import store, tables
+from pasta.compute import map_units
+from pasta.datasets.concepts import concept_table, summary
+from pasta.datasets.drawn.scene import Options
+from pasta.datasets.drawn.source import DrawnSource
+from pasta.datasets.files import FILES
 from pasta.datasets.records import Record
 from pasta.datasets.source import SPLITS, Item, Source
-from pasta.datasets.stored import IMAGES, PARTS, PIXELS, REGIONS
+from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY
 from pasta.errors import PastaError
-from pasta.parallel import ordered_map
 from pasta.params import DatasetParams, Params
 from pasta.progress import bar
+
+CHUNK = 32  # images in a unit of work
+NOTHING = np.empty((0, 0), dtype=np.uint8)
 
 
 def source_of(dataset: str, params: Params, root: Path) -> Source:
     """The source a profile names for a dataset; relative roots start at the project's."""
     section = params.datasets[dataset]
     if section.source == "files":
-        from pasta.datasets.files import FILES
-
         return FILES[dataset](root / str(section.root), params.seed)
-    from pasta.datasets.drawn.scene import Options
-    from pasta.datasets.drawn.source import DrawnSource
-
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
     options = Options(color_bias=section.color_bias)
     return DrawnSource(dataset, params.seed, (train, validation, test), options)
@@ -46,32 +49,60 @@ def chosen_items(source: Source, section: DatasetParams) -> list[Item]:
     return chosen
 
 
-def build_images(
-    dataset: str, source: Source, items: Sequence[Item], size: int, out: Path, processes: int
+@dataclass(frozen=True)
+class ImageUnit:
+    """Some images of a dataset that are drawn or decoded at a time."""
+
+    source: Source
+    items: tuple[Item, ...]
+    size: int
+
+
+def load_images(unit: ImageUnit) -> list[Record]:
+    """Draw or decode the images of a unit."""
+    return [unit.source.load(item, unit.size) for item in unit.items]
+
+
+def build_dataset(
+    dataset: str, source: Source, items: Sequence[Item], size: int, out: Path
 ) -> pd.DataFrame:
-    """Load every item and write the image and part arrays, the images and the regions tables.
+    """Load every item; write the arrays of pixels and parts, the tables, and their summary.
 
     The tables are written last: whoever finds them finds whole arrays, too.
     """
     n = len(items)
-    image_rows: list[dict[str, object]] = []
-    region_rows: list[dict[str, object]] = []
-    load = partial(source.load, size=size)  # light to import in a new process
+    records: dict[int, tuple[Record, ...]] = {}
+    units = [ImageUnit(source, tuple(part), size) for part in _chunks(items)]
     with (
         store.new_array(out / PIXELS, (n, size, size, 3), np.uint8) as pixels,
         store.new_array(out / PARTS, (n, size, size), np.uint8) as parts,
         bar(f"images of {dataset}", n, "images") as progress,
     ):
-        for row, record in enumerate(ordered_map(load, items, processes)):
-            pixels[row], parts[row] = record.image, record.parts
-            image_rows.append(_image_row(dataset, items[row], record, row))
-            region_rows += _region_rows(dataset, items[row].image_id, record)
-            progress.advance()
-    images = tables.IMAGES.frame(image_rows)
+        for place, found in map_units(load_images, units):
+            for row, record in enumerate(found, start=place * CHUNK):
+                pixels[row], parts[row] = record.image, record.parts
+            records[place] = tuple(
+                replace(record, image=NOTHING, parts=NOTHING) for record in found
+            )
+            progress.advance(len(found))
+        rows = [record for place in sorted(records) for record in records[place]]
+        images = tables.IMAGES.frame(
+            [_image_row(dataset, item, rows[row], row) for row, item in enumerate(items)]
+        )
+        seen = (_region_rows(dataset, item.image_id, rows[row]) for row, item in enumerate(items))
+        regions = tables.REGIONS.frame(list(chain.from_iterable(seen)))
+        concepts = concept_table(images, regions, parts)
+    parents = {"images": images}
     store.write(images, out / IMAGES, tables.IMAGES)
-    regions = tables.REGIONS.frame(region_rows)
-    store.write(regions, out / REGIONS, tables.REGIONS, {"images": images})
+    store.write(regions, out / REGIONS, tables.REGIONS, parents)
+    store.write(concepts, out / CONCEPTS, tables.CONCEPTS, parents)
+    store.write_json(summary(images, concepts), out / SUMMARY)
     return images
+
+
+def _chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]
 
 
 def _image_row(dataset: str, item: Item, record: Record, row: int) -> dict[str, object]:

@@ -13,7 +13,7 @@ from pasta import store, tables
 from pasta.datasets.vocabulary import Vocabulary, vocabulary
 
 IMAGES, REGIONS, CONCEPTS = "images.parquet", "regions.parquet", "concepts.parquet"
-PIXELS, PARTS = "images.npy", "parts.npy"
+PIXELS, PARTS, SUMMARY = "images.npy", "parts.npy", "summary.json"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class StoredDataset:
 
 
 def open_dataset(folder: Path) -> StoredDataset:
-    """Open what the `images` stage left in a folder that is named after its dataset."""
+    """Open what the `images` stage has left in the folder of a dataset."""
     images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
     pixels = store.read_array(folder / PIXELS, (len(images), None, None, 3))
     parts = store.read_array(folder / PARTS, pixels.shape[:3])

@@ -37,7 +37,8 @@ class Params(Section):
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
     clip: ClipParams
-    models: dict[str, ModelsParams]  # by the name of the group
+    groups: dict[str, str]  # of classifiers, with the dataset of each
+    models: dict[str, ModelsParams]  # of each group
     explanations: ExplanationParams
     annotations: AnnotationParams
     embedding: EmbeddingParams
@@ -48,12 +49,15 @@ class Params(Section):
 
     @model_validator(mode="after")
     def _known(self) -> Params:
-        for group, own in self.models.items():
-            if own.dataset not in self.datasets:
+        for group, dataset in self.groups.items():
+            if dataset not in self.datasets:
                 raise ValueError(
-                    f"models.{group}.dataset is {own.dataset!r}, expected one of the datasets: "
+                    f"groups.{group} is {dataset!r}, expected one of the datasets: "
                     f"{', '.join(self.datasets)}"
                 )
+        if self.groups.keys() != self.models.keys():
+            differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
+            raise ValueError(f"groups and models must have the same keys, but not {differing}")
         return self
 
 
@@ -63,11 +67,12 @@ __all__ = ["DatasetParams", "Params", "load_params"]
 def load_params(path: Path | None = None) -> Params:
     """Read and check the parameters of the project, or of a given file."""
     file = path or project_root() / PARAMS
-    return _checked(file, _read_text(file))
+    return checked_params(file, _read_text(file))
 
 
 @lru_cache(maxsize=8)  # the objects are frozen, and a stage asks more than once
-def _checked(file: Path, text: str) -> Params:
+def checked_params(file: Path, text: str) -> Params:
+    """Parameters from text; ``file`` is named in errors."""
     try:
         return Params.model_validate(parse_yaml(file, text))
     except ValidationError as error:

@@ -11,7 +11,6 @@ from pasta.params.networks import BcosParams, ResNetParams, TransformerParams
 class ModelsParams(Section):
     """Classifiers of one dataset that are trained, explained and measured by one stage each."""
 
-    dataset: str
     resnet50: ResNetParams | None = None
     vit_b_16: TransformerParams | None = None
     resnet50_bcos: BcosParams | None = None
@@ -25,5 +24,4 @@ class ModelsParams(Section):
     @property
     def backbones(self) -> tuple[str, ...]:
         """The classifiers that have settings here, in the papers' order."""
-        names = (name for name in type(self).model_fields if name != "dataset")
-        return tuple(name for name in names if getattr(self, name) is not None)
+        return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import copy
 import io
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pasta.errors import PastaError
+from pasta.git import committed
 from pasta.params import parse_yaml
 from pasta.paths import PARAMS, PROFILES
 from pasta.registry import did_you_mean
-from pasta.tracking import committed
 
 DEMO = "demo"
 DROP = "~drop"
@@ -42,9 +43,9 @@ def profile_text(name: str, root: Path) -> str:
 
 
 def demo_text(root: Path) -> str:
-    """The demo's ``params.yaml``: the file itself, or the last committed one that was the demo's."""
+    """The demo's ``params.yaml``: the file itself, or the last committed one that was its."""
     now = (root / PARAMS).read_text()
-    for text in (now, *committed(root, PARAMS, most=200)):
+    for text in chain([now], committed(root, PARAMS, most=200)):
         if parse_yaml(root / PARAMS, text).get("profile") == DEMO:
             return text
     raise PastaError(

@@ -10,36 +10,47 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.datasets import stored
 from tests.conftest import Runner, environment, names
 
-FILES = (stored.PIXELS, stored.PARTS, stored.IMAGES, stored.REGIONS)
+FILES = (
+    *(stored.PIXELS, stored.PARTS, stored.IMAGES, stored.REGIONS),
+    *(stored.CONCEPTS, stored.SUMMARY),
+)
+FOLDER = "pipelines/data/images"
 
 
-def test_one_and_two_processes_give_the_same_bytes(run: Runner, project: Path) -> None:
-    for processes in ("1", "2"):
-        script = ("python", "-m", "pipelines.images", "catsdogscars")
-        run(*script, "--out", f"out{processes}", "--processes", processes)
-    for name in FILES:
-        assert (project / "out1" / name).read_bytes() == (project / "out2" / name).read_bytes()
+def test_one_and_two_processes_give_the_same_bytes(
+    run: Runner, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for workers in ("1", "2"):
+        monkeypatch.setenv("PASTA_WORKERS", workers)
+        run("python", "-m", "pipelines.images", "catsdogscars")
+        (project / FOLDER / "catsdogscars").rename(project / f"out{workers}")
+    _assert_same(project / "out1", project / "out2")
 
 
 def test_more_images_do_not_change_those_before(run: Runner, project: Path) -> None:
-    run("python", "-m", "pipelines.images", "monumai", "--out", "few")
+    few = _drawn(run, project, "monumai")
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("train: 24", "train: 30"))
-    run("python", "-m", "pipelines.images", "monumai", "--out", "more")
-    few = store.read_array(project / "few" / stored.PIXELS)
-    more = store.read_array(project / "more" / stored.PIXELS)
+    more = _drawn(run, project, "monumai")
     assert (few == more[: len(few)]).all() and len(more) == len(few) + 6
 
 
+def _drawn(run: Runner, project: Path, dataset: str) -> NDArray[np.uint8]:
+    run("python", "-m", "pipelines.images", dataset)
+    return np.array(store.read_array(project / FOLDER / dataset / stored.PIXELS))
+
+
 def test_tables_and_arrays_belong_together(run: Runner, project: Path) -> None:
-    run("dvc", "repro", "--quiet", "concepts@coco")
-    folder = project / "pipelines/data/coco"
+    run("dvc", "repro", "--quiet", "images@coco")
+    folder = project / FOLDER / "coco"
     images = store.read(folder / stored.IMAGES, tables.IMAGES)
     regions = store.read(folder / stored.REGIONS, tables.REGIONS, {"images": images})
     concepts = store.read(folder / "concepts.parquet", tables.CONCEPTS, {"images": images})
@@ -56,23 +67,24 @@ def test_tables_and_arrays_belong_together(run: Runner, project: Path) -> None:
 
 @pytest.mark.slow
 def test_a_killed_stage_is_never_taken_for_finished(run: Runner, project: Path) -> None:
-    """Kill the stage with everything below it at ten random moments, then let it finish."""
+    """Kill the stage with everything below it at five random moments, then let it finish."""
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("train: 24", "train: 300", 1))
-    run("python", "-m", "pipelines.images", "catsdogscars", "--out", "whole")
+    run("python", "-m", "pipelines.images", "catsdogscars")
+    (project / FOLDER / "catsdogscars").rename(project / "whole")
     started = time.monotonic()
     run("dvc", "repro", "-f", "images@catsdogscars")
     needed = time.monotonic() - started
     moments = random.Random(7)
-    folder = project / "pipelines/data/catsdogscars"
+    folder = project / FOLDER / "catsdogscars"
     kills = 0
-    while kills < 10:
+    while kills < 5:
         if not _killed_after(project, needed * moments.uniform(0.1, 0.95)):
             continue  # it was faster than the first time
         kills += 1
         status = run("dvc", "status", "images@catsdogscars").stdout
         assert "up to date" not in status
-        if (folder / stored.REGIONS).exists():  # the last file of the stage: all must be whole
+        if (folder / stored.SUMMARY).exists():  # the last file of the stage: all must be whole
             _assert_same(folder, project / "whole")
         elif (folder / stored.PIXELS).exists():
             store.read_array(folder / stored.PIXELS, (312, 48, 48, 3))

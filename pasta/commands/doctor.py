@@ -1,0 +1,81 @@
+"""`pasta doctor`: where work would run on this machine, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import typer
+
+
+def doctor() -> None:
+    """Say which device, precision and processes will be used, and what is missing.
+
+    The settings come from the environment (PASTA_DEVICE, PASTA_PRECISION, PASTA_WORKERS,
+    PASTA_THREADS, PASTA_SCHEDULER) or from machine.yaml beside dvc.yaml. Exits with 1 if something
+    is wrong.
+    """
+    from pasta import compute
+    from pasta.commands.show import STATES, print_table
+    from pasta.errors import PastaError
+
+    own = compute.machine()
+    try:
+        where = str(compute.device())
+    except PastaError as error:
+        typer.secho(f"error: {error}", fg="red", err=True)
+        raise typer.Exit(1) from None
+    casting = compute.autocast(compute.device())
+    precision = "bfloat16 autocast" if hasattr(casting, "fast_dtype") else "float32"
+    rows = [
+        ("device", where, f"{own.device} was asked for"),
+        ("precision", precision, "for training and encoders"),
+        ("workers", compute.workers(), f"processes; {compute.cores()} cores"),
+        ("threads", compute.threads(), "of each process"),
+        ("scheduler", own.scheduler or "none", "Dask on this machine unless it is named"),
+    ]
+    print_table("Where work runs", ("setting", "value", "meaning"), rows)
+    findings = list(_findings())
+    shown = [(what, STATES[state], detail) for what, state, detail in findings]
+    print_table("What there is", ("what", "state", "detail"), shown)
+    if any(state == "problem" for _, state, _ in findings):
+        raise typer.Exit(1)
+
+
+def _findings() -> Iterator[tuple[str, str, str]]:
+    import shutil
+    from importlib.metadata import PackageNotFoundError, version
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    import torch
+
+    import pasta
+    from pasta.layout import groups
+    from pasta.params import load_params
+    from pasta.paths import project_root
+    from pasta.tracking import require_tracking
+
+    root = project_root()
+    yield "torch", "ok", f"{torch.__version__}, CUDA {torch.version.cuda or 'not built in'}"
+    there = torch.cuda.is_available()
+    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    yield "GPU", "ok" if there else "missing", ", ".join(names) or "none is seen; the CPU will do"
+    for package, what in {
+        "transformers": "encoders beyond the CLIP family (extra vlm)",
+        "dask_jobqueue": "SLURM (extra cluster)",
+    }.items():
+        yield package, "ok" if find_spec(package) else "missing", what
+    try:
+        clash = f"google-pasta {version('google-pasta')} installs a module of the same name"
+        ours = Path(pasta.__file__).resolve().is_relative_to(root)
+        yield "import pasta", "ok" if ours else "problem", f"{clash}; found {pasta.__file__}"
+    except PackageNotFoundError:
+        yield "import pasta", "ok", "no other package of this name"
+    yield "MLflow", "ok", require_tracking()
+    free = shutil.disk_usage(root).free / 2**30
+    yield "disk", "ok" if free > 5 else "problem", f"{free:.0f} GiB free below {root}"
+    params = load_params()
+    made = sum((one.explanations / "explanations.parquet").is_file() for one in groups(params))
+    state = "ok" if made == len(params.groups) else "missing"
+    detail = f"{made} of {len(params.groups)} groups are explained (profile {params.profile})"
+    yield "data", state, f"{detail}; `dvc repro` makes what is missing"
