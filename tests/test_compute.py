@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import numpy as np
 import pytest
 import torch
@@ -228,11 +229,13 @@ def kills_itself_once(unit: tuple[str, int]) -> int:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A scheduler with two workers that outlives the calls of :func:`map_units`."""
-    from dask.distributed import LocalCluster
-
-    start: Any = LocalCluster
+    start: Any = distributed.LocalCluster
     with start(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pasta import compute, resume
+from pasta import compute
 from pasta.compute import map_units
 from pasta.resume import UNITS, KeptUnits, kept_units, stage_key
 from tests.conftest import ROOT
@@ -194,7 +194,7 @@ def test_half_a_file_is_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         file.write(b"PK half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(resume.np, "savez", breaks_off)
+    monkeypatch.setattr(np, "savez", breaks_off)
     with pytest.raises(KeyboardInterrupt):
         kept.write("unit", {"a": np.ones(3)})
     assert kept.read("unit") is None and list(tmp_path.iterdir()) == []

@@ -125,16 +125,13 @@ def _explainer_seconds(inputs: Inputs) -> float:
 
 
 def _seconds(call: Callable[[], Any], what: str) -> float:
-    """Of one call, by a few; the first is for warming up, unless it is long enough."""
+    """Of one call, the best of a few."""
     times: list[float] = []
-    started = time.perf_counter()
-    while len(times) < 2 or (time.perf_counter() - started < _ENOUGH and len(times) < 10):
-        before = time.perf_counter()
+    while len(times) < 5 and sum(times) < _ENOUGH:
+        started = time.perf_counter()
         try:
             call()
         except (RuntimeError, AssertionError, TypeError, ValueError) as error:
             raise PastaError(f"{what} cannot take the images: {error}") from error
-        times.append(time.perf_counter() - before)
-        if times[0] > _ENOUGH:
-            return times[0]
-    return min(times[1:])
+        times.append(time.perf_counter() - started)
+    return min(times)

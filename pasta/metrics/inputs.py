@@ -107,7 +107,7 @@ def check(inputs: Inputs, names: list[str]) -> None:
         first = inputs.images_of(slice(0, 1))
         if not callable(inputs.images):
             _same_number(inputs, "images", inputs.images)
-        _same_size("images", tuple(first.shape[-2:]), size)
+        same_size("images", tuple(first.shape[-2:]), size)
     if "targets" in used and inputs.targets is not None:
         _check_targets(inputs)
     if "masks" in used:
@@ -115,7 +115,7 @@ def check(inputs: Inputs, names: list[str]) -> None:
         if len(shape) != 3:
             raise PastaError(f"the masks have the shape {shape}, expected (n, height, width)")
         _same_number(inputs, "masks", inputs.masks)
-        _same_size("masks", shape[1:], size)
+        same_size("masks", shape[1:], size)
 
 
 def check_finite(inputs: Inputs) -> None:
@@ -177,12 +177,8 @@ def _same_number(inputs: Inputs, what: str, values: Any) -> None:
         raise PastaError(f"there are {len(inputs)} maps and {len(values)} {what}")
 
 
-def check_sizes(maps: Tensor, images: Tensor) -> None:
-    """Raise an error if images that were loaded late differ from the first one."""
-    _same_size("images", tuple(images.shape[-2:]), tuple(maps.shape[-2:]))
-
-
-def _same_size(what: str, found: tuple[int, ...], size: tuple[int, ...] | None) -> None:
+def same_size(what: str, found: tuple[int, ...], size: tuple[int, ...] | None) -> None:
+    """Raise an error if something does not have the maps' size."""
     if size is not None and found != size:
         one, other = (" x ".join(map(str, shape)) for shape in (size, found))
         raise PastaError(f"the maps have {one} pixels and the {what} {other}, expected the same")

@@ -19,7 +19,7 @@ from pasta.explanations.attribution import statuses as map_statuses
 from pasta.metrics.base import Batch, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, evaluating, forward_rows, scorer_of
-from pasta.metrics.inputs import Inputs, check, check_finite, check_sizes
+from pasta.metrics.inputs import Inputs, check, check_finite, same_size
 from pasta.metrics.robustness import explained
 from pasta.metrics.settings import DEFAULTS, settings_of
 from pasta.params.base import Section
@@ -130,7 +130,7 @@ def _batch(
     if inputs.maps is not None:
         maps = inputs.maps_of(part)
         if images is not None:
-            check_sizes(maps, images)
+            same_size("images", tuple(images.shape[-2:]), tuple(maps.shape[-2:]))
     else:
         maps = _explained(inputs, images, targets, rows)
     masks = inputs.masks_of(part) if "masks" in needs else None

@@ -9,8 +9,8 @@ techniques of a backbone that share what they ask of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -30,7 +30,7 @@ from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.metrics.base import Explainer, variant_name
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.inputs import CHUNK, Inputs
+from pasta.metrics.inputs import CHUNK
 from pasta.metrics.measuring import Measured, Wanted, measure
 from pasta.metrics.settings import settings_of
 from pasta.metrics.subjects import Subjects
@@ -96,7 +96,9 @@ def measure_group(
                 line.advance(words=f"{units[place].backbone} {', '.join(units[place].methods)}")
         parts = [pd.DataFrame(found[place]) for place in range(len(units))]
         parts += _not_measured(subjects, settings, wanted)
-        table = _ordered(pd.concat(parts, ignore_index=True), subjects, settings, wanted)
+        nothing = pd.DataFrame(columns=["technique", *tables.METRIC_VALUES.columns, "seconds"])
+        table = pd.concat(parts, ignore_index=True) if parts else nothing
+        table = _ordered(table, subjects, settings, wanted)
         rows: Any = table.to_dict("records")
         values = tables.METRIC_VALUES.frame(rows)
         parents = {"explanations": subjects.stored.table}
@@ -124,15 +126,10 @@ def _planned(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> It
     plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
     for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
         ours = [one for one in subjects.techniques if one.backbone == backbone]
-        quick: list[str] = []
-        for one in ours:
-            if one.method in source.settings.not_again:
-                continue
-            if one.about["functioning"] == "perturbation":
-                plans.append((backbone, (one.method,), again))
-            else:
-                quick.append(one.method)
-        plans.append((backbone, tuple(quick), again))
+        chosen = [one for one in ours if one.method not in source.settings.not_again]
+        long = [one for one in chosen if one.about["functioning"] == "perturbation"]
+        plans += [(backbone, (one.method,), again) for one in long]
+        plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
     plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
     for backbone, methods, metrics in plans:
@@ -156,18 +153,10 @@ def measured(unit: Unit) -> Arrays:
             part = slice(start, min(start + step, stop, len(subject)))
             if part.start >= part.stop:
                 continue
-            whole = Inputs(
-                subject.maps,
-                subject.images,
-                subject.targets,
-                subject.masks,
-                view.network,
-                again.explainer(method),
-                memory,
-            )
+            more: Any = {"model": view.network, "explainer": again.explainer(method)}
             found = measure(
                 unit.wanted,
-                whole.part(part),
+                replace(subject, **more, memory=memory).part(part),
                 seed=params.seed,
                 batch_size=settings.batch_size,
                 base=settings,
@@ -215,11 +204,8 @@ class Again:
 
     def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
         own = self.params.explanations
-        load: Callable[[slice], Tensor] = images.__getitem__
-        settings = dict(own.methods)
-        work = Work(
-            self.view, load, targets, settings, self.params.seed, own.batch_size, own.budget
-        )
+        how = (dict(own.methods), self.params.seed, own.batch_size, own.budget)
+        work = Work(self.view, lambda part: images[part], targets, *how)
         size = (len(images), *images.shape[2:])
         found = {name: np.empty(size, dtype=np.float32) for name in self.methods}
         for part in attributions(work, self.methods):
@@ -277,7 +263,7 @@ def _ordered(
         len(second) * first[one] + second[metric, variant]
         for one, metric, variant in zip(*names, strict=True)
     ]
-    return table.iloc[np.argsort(places, kind="stable")].reset_index(drop=True)
+    return table.iloc[np.argsort(np.array(places, dtype=int), kind="stable")].reset_index(drop=True)
 
 
 def _key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:

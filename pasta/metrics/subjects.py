@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from torch import Tensor
 
 from pasta import compute
 from pasta.datasets.class_parts import class_parts
@@ -22,6 +21,7 @@ from pasta.explanations.engine import view_of
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
+from pasta.metrics.inputs import Inputs
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
 from pasta.models.data import as_tensor
@@ -42,22 +42,12 @@ class Loaded:
         return self.load(part)
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """The maps of one technique on the originals of a dataset, with what belongs to them."""
+@dataclass(frozen=True)
+class Subject(Inputs):
+    """Maps of one technique on the originals, up to the rounding of half precision, with what
+    belongs to them; masks are where the labelled object is."""
 
-    samples: tuple[str, ...]
-    maps: Loaded  # as they were computed, up to the rounding of half precision
-    pixels: Loaded  # (n, height, width, 3), bytes
-    targets: NDArray[np.int64]  # (n,), the class that was explained
-    masks: Loaded  # (n, height, width), where the labelled object is
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def images(self, part: slice) -> Tensor:
-        """A batch for the model."""
-        return as_tensor(self.pixels[part])
+    samples: tuple[str, ...] = ()
 
 
 class Subjects:
@@ -111,11 +101,11 @@ class Subjects:
             return found
 
         return Subject(
-            tuple(rows["sample_id"].astype(str)),
             Loaded((len(rows), *size), scaled),
-            Loaded((len(rows), *size, 3), lambda part: self.dataset.pixels[images[part]]),
+            lambda part: as_tensor(self.dataset.pixels[images[part]]),
             np.array([classes.index(str(one)) for one in rows["predicted"]], dtype=np.int64),
             Loaded((len(rows), *size), inside),
+            samples=tuple(rows["sample_id"].astype(str)),
         )
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from pasta.layout import Group
 from pasta.metrics.runner import measure_group
 from pasta.metrics.settings import DEFAULTS
 from pasta.models import checkpoint
-from pasta.models.catalog import MODELS
+from pasta.models.base import MODELS
 from pasta.params import load_params
 from pasta.params.measure import MeasureParams
 from pasta.seeds import generator
@@ -151,8 +152,15 @@ def _write_images(folder: Path, number: int) -> None:
 
 
 def _write_models(folder: Path) -> None:
-    context: Any = checkpoint.LoadContext(
-        DATASET, WORDS.classes, WORDS.concepts, SIZE, 3, PARAMS, folder
+    context: Any = SimpleNamespace(
+        name=DATASET,
+        classes=WORDS.classes,
+        concepts=WORDS.concepts,
+        size=SIZE,
+        seed=3,
+        params=PARAMS,
+        root=folder,
+        shared={},
     )
     for name in ("resnet50", "vit_b_16"):
         settings = getattr(PARAMS.models[DATASET], name)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pandas as pd
 import pytest
 
@@ -37,11 +38,13 @@ def group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Group:
 @contextmanager
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Two worker processes of a scheduler that others started; gives their numbers."""
-    from dask.distributed import LocalCluster
-
-    start: Any = LocalCluster
+    start: Any = distributed.LocalCluster
     with start(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        silence_logs=50,
     ) as cluster:
         assert cluster.scheduler_address.startswith("tcp://127.0.0.1:")
         monkeypatch.setenv("PASTA_SCHEDULER", cluster.scheduler_address)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from torch import Tensor, nn
 
 from pasta import store, tables
@@ -15,7 +16,7 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.engine import Work, attributions
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.metrics import METRICS, evaluate, runner, subjects
+from pasta.metrics import METRICS, evaluate, runner
 from pasta.metrics.runner import NOT_MEASURED, TABLE, measure_group, wanted_metrics
 from pasta.metrics.subjects import Subjects
 from pasta.models import checkpoint
@@ -60,15 +61,13 @@ class Counter:
             model, card = load(folder, *rest)
 
             def count(_: nn.Module, given: tuple[Tensor, ...]) -> None:
-                import torch
-
                 where = self.back if torch.is_grad_enabled() else self.seen
                 where[folder.name] = where.get(folder.name, 0) + len(given[0])
 
             model.register_forward_pre_hook(count)
             return model, card
 
-        monkeypatch.setattr(subjects.checkpoint, "load", counted)
+        monkeypatch.setattr(checkpoint, "load", counted)
         runner._opened.cache_clear()
 
 
@@ -251,6 +250,13 @@ def test_techniques_that_are_gone_have_no_rows(group: Group) -> None:
     measured(group)
     write_maps(group, TECHNIQUES[:1])
     assert measured(group)["sample_id"].str.endswith("gradcam/resnet50").all()
+
+
+def test_a_group_that_explains_by_concepts_alone_has_an_empty_table(group: Group) -> None:
+    write_maps(group, ())
+    table, seconds = measure_group(group, metrics(), PARAMS, group.data.parent.parent)
+    assert len(table) == len(seconds) == 0
+    assert len(store.read(group.metrics / TABLE, tables.METRIC_VALUES)) == 0
 
 
 def test_unknown_names_and_maps_of_another_size_are_errors_that_say_so(group: Group) -> None:
