@@ -39,7 +39,7 @@ from pasta.resume import Arrays, KeptUnits
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
-Placed = TypeVar("Placed", Tensor, nn.Module)
+Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 MACHINE = Path("machine.yaml")
 
@@ -125,9 +125,11 @@ def place(thing: Placed, where: torch.device | None = None) -> Placed:
     that way.
     """
     target = where or device()
+    how: dict[str, Any] = {"non_blocking": True}
     if isinstance(thing, nn.Module) and target.type == "cuda":
-        return thing.to(target, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
-    return thing.to(target, non_blocking=True)
+        how = {"memory_format": torch.channels_last}
+    moved: Any = thing.to(target, **how)
+    return moved  # type: ignore[no-any-return]
 
 
 def device_of(module: nn.Module) -> torch.device:
@@ -271,7 +273,7 @@ def _cluster(units: int) -> AbstractContextManager[Any]:
         n_workers=min(workers(), units),
         threads_per_worker=1,
         processes=True,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # any free port
         memory_limit=0,
         silence_logs="ERROR",
     )

@@ -343,7 +343,6 @@ METRIC_VALUES = _add(
             "value": a_number("any number; empty unless the status is ok", nullable=True),
             "direction": one_of(("higher", "lower")),
             "status": a_text("ok, or why there is no value"),
-            "seconds": a_number("at least 0", 0),
         },
         (_SAMPLES,),
     )

@@ -1,40 +1,37 @@
-"""DVC stage `measure`: computational metrics of one dataset's saliency maps."""
+"""DVC stage `measure`: computational metrics of the saliency maps of one group of classifiers."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from pasta.layout import find_group
+from pasta.metrics.runner import measure_group
+from pasta.params import load_params
+from pasta.paths import project_root
+from pasta.stage import run_stage
+from pasta.tracking import tracked_run
+
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="the dataset's folder, with its explanations")],
+    item: Annotated[str, typer.Argument(help="a group of classifiers, as in the parameters")],
 ) -> None:
-    """Measure the saliency maps of the dataset in FOLDER; only what has changed."""
-    from pasta.quick_start import import_torchvision
-
-    import_torchvision()
-    from pasta import store, tables
-    from pasta.explanations.stored import StoredExplanations
-    from pasta.metrics.backbones import loader
-    from pasta.metrics.jobs import Settings
-    from pasta.metrics.stage import measure_dataset
-    from pasta.metrics.stored import TABLE
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-    from pasta.progress import lines
-
-    params = load_params()
-    settings = Settings(params.metrics, params.explanations, params.seed)
-    load = loader(folder, params, project_root())
-    with lines(f"metrics of {folder.name}") as say:
-        values = measure_dataset(folder, settings, load, say, processors())
-    parents = {"explanations": StoredExplanations(folder).table}
-    store.write(values, folder / TABLE, tables.METRIC_VALUES, parents)
+    """Measure the saliency maps of a group."""
+    params, root = load_params(), project_root()
+    group = find_group(item, params, root)
+    with tracked_run(
+        "explanations",
+        f"measure@{item}",
+        f"metrics of {item}",
+        inputs=[group.images, group.models, group.explanations],
+        params=params.metrics.model_dump(mode="json"),
+    ) as run:
+        values, seconds = measure_group(group, params.metrics, params, root)
+        run.set_tags({"dataset": group.dataset})
+        run.log_table(seconds, "seconds.csv")
+        run.log_metrics({"values": len(values), "seconds": seconds["seconds"].sum()})
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -7,11 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+
 
 def children(parent: int) -> list[int]:
-    """The processes that a process has started."""
-    found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(child) for child in found]
+    """The processes that a process has started, in any of its threads."""
+    return [child.pid for child in psutil.Process(parent).children()]
 
 
 def alive(process: int) -> bool:

@@ -223,7 +223,7 @@ def _measured(
         for start in range(0, len(inputs), SAMPLES):
             rows = slice(start, min(start + SAMPLES, len(inputs)))
             found = measure(
-                wanted, _some(inputs, rows), seed=seed, batch_size=batch_size, softmax=softmax
+                wanted, inputs.part(rows), seed=seed, batch_size=batch_size, softmax=softmax
             )
             parts += [
                 pd.DataFrame(
@@ -246,18 +246,6 @@ def _measured(
         key=lambda column: column.map(place) if column.name == "metric" else column,
         kind="stable",
         ignore_index=True,
-    )
-
-
-def _some(inputs: Inputs, rows: slice) -> Inputs:
-    from dataclasses import replace
-
-    return replace(
-        inputs,
-        maps=inputs.maps[rows],
-        images=None if inputs.images is None else inputs.images(rows),
-        targets=None if inputs.targets is None else inputs.targets[rows],
-        masks=None if inputs.masks is None else inputs.masks[rows],
     )
 
 

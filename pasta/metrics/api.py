@@ -21,38 +21,12 @@ Maps = Tensor | ArrayLike
 
 
 @overload
-def evaluate(
-    name: str,
-    *,
-    maps: Maps | None = ...,
-    model: Any = ...,
-    images: Images | None = ...,
-    targets: Tensor | ArrayLike | None = ...,
-    explainer: Explainer | None = ...,
-    masks: Maps | None = ...,
-    seed: int = ...,
-    batch_size: int | None = ...,
-    softmax: bool | None = ...,
-    return_status: Literal[False] = ...,
-    **options: Any,
-) -> Floats: ...
+def evaluate(name: str, *, return_status: Literal[False] = ..., **given: Any) -> Floats: ...
 
 
 @overload
 def evaluate(
-    name: str,
-    *,
-    maps: Maps | None = ...,
-    model: Any = ...,
-    images: Images | None = ...,
-    targets: Tensor | ArrayLike | None = ...,
-    explainer: Explainer | None = ...,
-    masks: Maps | None = ...,
-    seed: int = ...,
-    batch_size: int | None = ...,
-    softmax: bool | None = ...,
-    return_status: Literal[True],
-    **options: Any,
+    name: str, *, return_status: Literal[True], **given: Any
 ) -> tuple[Floats, list[str]]: ...
 
 

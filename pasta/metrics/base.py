@@ -8,7 +8,7 @@ finite) never reach it: they get a status instead of a value.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
+from pasta.compute import to_numpy
 from pasta.explanations.attribution import Status
 from pasta.metrics.forward import Scorer
 from pasta.models.base import torch_generator
@@ -77,8 +78,7 @@ class Batch:
         its place in a batch or a list."""
         items = self.maps if self.images is None else self.images
         return [
-            hashlib.md5(one.contiguous().numpy().tobytes(), usedforsecurity=False).hexdigest()
-            for one in items
+            hashlib.md5(to_numpy(one).tobytes(), usedforsecurity=False).hexdigest() for one in items
         ]
 
     def generator(self, number: int, *purpose: str | int) -> torch.Generator:
@@ -109,14 +109,27 @@ class Batch:
 
 @dataclass(frozen=True)
 class Result:
-    """Values (n,) of a batch; where there is none, the value is not finite and a status says why.
+    """Values (n,) of a batch, not finite where there is none.
 
+    ``why`` has flags (n,) by the status of samples without a value; of several, the first counts.
     ``curves`` (n, points) is what the values were made of, for metrics that look at curves.
     """
 
     values: Tensor
-    statuses: list[str] | None = None
+    why: Mapping[str, Tensor] = field(default_factory=dict)
     curves: Tensor | None = None
+
+    def statuses(self) -> list[str]:
+        """What is the matter with each sample, if anything."""
+        fine = self.values.isfinite().tolist()
+        flags = {status: one.tolist() for status, one in self.why.items()}
+
+        def status(number: int) -> str:
+            if fine[number]:
+                return "ok"
+            return next((word for word, one in flags.items() if one[number]), "nan output")
+
+        return [status(number) for number in range(len(fine))]
 
 
 Metric = Callable[[Batch, Any], Result]
@@ -138,6 +151,7 @@ def metric(
     variant: tuple[str, ...] = (),
     refuses: tuple[Status, ...] = _BAD,
     probabilities: bool = False,
+    same_questions: bool = False,
     cost: Callable[[Any], Cost] = lambda _: Cost(),
 ) -> Callable[[Metric], Metric]:
     """Register a metric with what there is to know about it.
@@ -146,7 +160,9 @@ def metric(
     says what becomes of negative values in a map: they are kept, made positive, or cut off.
     ``refuses`` are the maps that get a status and no value. ``settings`` is the name of the
     metric's section in the parameters, and ``variant`` names those that make another column of
-    a table. ``cost`` gives the work for one image from the settings.
+    a table: the measure stage takes all that its parameters list under the plural of the name.
+    ``same_questions`` says that what the model is asked depends on the image and not on the map, so
+    that all methods can share the answers. ``cost`` gives the work for one image from the settings.
     """
     return METRICS.register(
         key,
@@ -161,6 +177,7 @@ def metric(
         variant=variant,
         refuses=refuses,
         probabilities=probabilities,
+        same_questions=same_questions,
         cost=cost,
     )
 

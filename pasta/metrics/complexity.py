@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from pasta.metrics.base import EXPLANATION, Batch, Result, metric
+from pasta.metrics.forward import precise
 from pasta.params.metrics import EffectiveComplexityParams
 
 
@@ -31,13 +31,12 @@ def sparseness(batch: Batch, _: None) -> Result:
 
 def gini(values: Tensor) -> Tensor:
     """Row by row: sum of (2 i - n - 1) x_i / (n sum of x), with x in ascending order."""
+    ascending = precise(values.sort(1).values)
     number = values.shape[1]
-    weights = 2.0 * np.arange(1, number + 1) - number - 1
-    # Sorting single precision with numpy is many times faster than doubles with torch.
-    ascending = np.sort(values.numpy(), axis=1).astype(np.float64)
-    index = (ascending @ weights) / (number * ascending.sum(1))
+    places = torch.arange(1, number + 1, dtype=ascending.dtype, device=ascending.device)
+    index = (ascending @ (2 * places - number - 1)) / (number * ascending.sum(1))
     # In exact arithmetic a flat map has 0; rounding may give a tiny negative number.
-    return torch.from_numpy(np.maximum(index, 0))
+    return index.clamp_min(0)
 
 
 @metric(
@@ -54,7 +53,7 @@ def gini(values: Tensor) -> Tensor:
 def entropy(batch: Batch, _: None) -> Result:
     """The entropy, in nats, of the pixels' shares in the absolute relevance (Bhatt et al. 2020,
     where it is called complexity); ln n for a flat map of n pixels."""
-    values = batch.maps.flatten(1).double()
+    values = precise(batch.maps.flatten(1))
     shares = values / values.sum(1, keepdim=True)
     return Result(torch.special.entr(shares).sum(1))
 
@@ -76,4 +75,4 @@ def effective_complexity(batch: Batch, settings: EffectiveComplexityParams) -> R
     and Martinez 2020)."""
     values = batch.maps.flatten(1)
     limits = settings.tolerance * values.amax(1, keepdim=True)
-    return Result((values > limits).sum(1).double())
+    return Result(precise((values > limits).sum(1)))

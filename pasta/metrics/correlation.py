@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from pasta.explanations.masking import Masked
 from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
+from pasta.metrics.forward import precise
 from pasta.metrics.removal import Perturb, clean_scores, filling_of, replacing
 from pasta.params.metrics import CorrelationParams
 from pasta.seeds import generator
@@ -24,6 +26,7 @@ from pasta.seeds import generator
     needs=MODEL,
     doi="10.24963/ijcai.2020/417",
     settings="faithfulness_correlation",
+    same_questions=True,
     cost=lambda settings: Cost(1 + settings.subsets),
 )
 def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Result:
@@ -49,14 +52,9 @@ def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Ten
 
 def correlated(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
     """The metric for given subsets: for each image the numbers (subsets, size) of pixels."""
-    sums = torch.stack(
-        [
-            one.flatten().double()[chosen].sum(1)
-            for one, chosen in zip(batch.maps, subsets, strict=True)
-        ]
-    )
-    values, statuses = pearson(sums, falls)
-    return Result(values, statuses)
+    pairs = zip(precise(batch.maps.flatten(1)), subsets, strict=True)
+    sums = torch.stack([one[chosen.to(one.device)].sum(1) for one, chosen in pairs])
+    return compared(sums, falls)
 
 
 def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
@@ -64,7 +62,8 @@ def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
 
     def build(rows: slice) -> Tensor:
         numbers = chosen[rows]
-        removed = torch.zeros(len(numbers), shape.numel(), dtype=torch.bool)
+        size = (len(numbers), shape.numel())
+        removed = torch.zeros(size, dtype=torch.bool, device=numbers.device)
         return perturb(removed.scatter_(1, numbers, True).view(-1, *shape))
 
     return Masked(len(chosen), build)
@@ -72,6 +71,12 @@ def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
 
 def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
     """Row by row; undefined, and said so, where one of the two does not vary."""
+    found = compared(sums, falls)
+    return found.values, found.statuses()
+
+
+def compared(sums: Tensor, falls: Tensor) -> Result:
+    """The same as a metric's result."""
     one, other = sums - sums.mean(1, keepdim=True), falls - falls.mean(1, keepdim=True)
     lengths = one.norm(dim=1), other.norm(dim=1)
     values = (one * other).sum(1) / (lengths[0] * lengths[1])
@@ -80,12 +85,8 @@ def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
         length <= 1e-7 * values_of.abs().amax(1) * values_of.shape[1] ** 0.5
         for length, values_of in zip(lengths, (sums, falls), strict=True)
     ]
-    statuses = [
-        "constant relevance" if map_still else "constant output" if output_still else "ok"
-        for map_still, output_still in zip(still[0].tolist(), still[1].tolist(), strict=True)
-    ]
-    undefined = still[0] | still[1]
-    return torch.where(undefined, torch.nan, values.clamp(-1, 1)), statuses
+    values = torch.where(still[0] | still[1], torch.nan, values.clamp(-1, 1))
+    return Result(values, {"constant relevance": still[0], "constant output": still[1]})
 
 
 def _subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
@@ -95,4 +96,4 @@ def _subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
         random.choice(batch.pixels, size, replace=False, shuffle=False)
         for _ in range(settings.subsets)
     ]
-    return torch.stack([torch.from_numpy(row) for row in rows])
+    return torch.from_numpy(np.stack(rows)).to(batch.maps.device)

@@ -15,12 +15,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pasta.compute import to_numpy
 from pasta.errors import PastaError
 from pasta.explanations.attribution import statuses
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import evaluating
 from pasta.metrics.inputs import Inputs
-from pasta.metrics.measuring import Wanted, measure
+from pasta.metrics.measuring import Wanted, measure, usable
 
 SAMPLES = 64  # of one call of `measure`, which looks at the model by one image
 _BATCH = 32  # images of a timed forward pass
@@ -46,31 +47,46 @@ class _Counting:
 
     def model(self, images: Tensor) -> Tensor:
         self.images += len(images)
-        return torch.full((len(images), 2), 0.5)
+        return torch.full((len(images), 2), 0.5, device=images.device)
 
     def explainer(self, images: Tensor, _targets: Tensor) -> Tensor:
         self.explained += len(images)
         return images.mean(1)
+
+    def timed(self, group: Sequence[Wanted], one: Inputs) -> float:
+        """Seconds that metrics of one map take beside the model and the explainer."""
+        model = self.model if one.model is not None else None
+        explainer = self.explainer if one.explainer is not None else None
+        started = time.perf_counter()
+        measure(group, replace(one, targets=[0], model=model, explainer=explainer))
+        spent = time.perf_counter() - started
+        if _uses(group, "model"):
+            self.images -= 1  # the look at the model, which is not for each map
+        return spent
 
 
 def estimate(wanted: Sequence[Wanted], inputs: Inputs, batch_size: int | None = None) -> Estimate:
     """Count the passes that ``measure`` would make in parts of :data:`SAMPLES`, and time a few."""
     passes, explanations, seconds = 0, 0, 0.0
     for group in _alike(wanted):
-        kept, first = _kept(inputs, group[0].name)
-        if first is None:
-            continue
-        counting = _Counting()
-        one = _only(inputs, first)
-        seconds += kept * _timed(group, one, counting)
-        passes += kept * counting.images
-        explanations += kept * counting.explained
+        kept = [
+            part.start + number
+            for part in inputs.chunks()
+            for number in usable(inputs.maps_of(part), group[0].name)[2]
+        ]
+        if kept:
+            counting = _Counting()
+            seconds += len(kept) * counting.timed(group, inputs.part(slice(kept[0], kept[0] + 1)))
+            passes += len(kept) * counting.images
+            explanations += len(kept) * counting.explained
     passes += _beforehand(wanted, inputs)
     if passes:
         seconds += passes * _forward_seconds(inputs, batch_size)
     if explanations:
         seconds += explanations * _explainer_seconds(inputs)
-    return Estimate(len(inputs), _without_value(inputs), passes, explanations, seconds)
+    parts = (statuses(to_numpy(inputs.maps_of(part))) for part in inputs.chunks())
+    without = sum(status != "ok" for part in parts for status in part)
+    return Estimate(len(inputs), without, passes, explanations, seconds)
 
 
 def _alike(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
@@ -80,49 +96,6 @@ def _alike(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
         about = METRICS.entry(one.name).metadata
         groups.setdefault((about["sign"], about["refuses"], about["needs"]), []).append(one)
     return list(groups.values())
-
-
-def _kept(inputs: Inputs, name: str) -> tuple[int, int | None]:
-    """How many maps a metric has something to say about, and the first of them."""
-    about = METRICS.entry(name).metadata
-    kept: list[int] = []
-    for part in inputs.chunks():
-        maps = inputs.maps_of(part)
-        if about["sign"] != "signed":
-            maps = maps.abs() if about["sign"] == "absolute" else maps.clamp_min(0)
-        found = statuses(maps.numpy())
-        kept += [part.start + n for n, one in enumerate(found) if one not in about["refuses"]]
-    return len(kept), kept[0] if kept else None
-
-
-def _without_value(inputs: Inputs) -> int:
-    parts = (statuses(inputs.maps_of(part).numpy()) for part in inputs.chunks())
-    return sum(status != "ok" for part in parts for status in part)
-
-
-def _only(inputs: Inputs, row: int) -> Inputs:
-    part = slice(row, row + 1)
-    return Inputs(
-        inputs.maps_of(part),
-        None if inputs.images is None else inputs.images_of(part),
-        [0],
-        None if inputs.masks is None else inputs.masks_of(part),
-        inputs.model,
-        inputs.explainer,
-    )
-
-
-def _timed(group: Sequence[Wanted], one: Inputs, counting: _Counting) -> float:
-    """Seconds that metrics of one map take beside the model and the explainer."""
-    model = counting.model if one.model is not None else None
-    explainer = counting.explainer if one.explainer is not None else None
-    fake = replace(one, model=model, explainer=explainer)
-    started = time.perf_counter()
-    measure(group, fake)
-    spent = time.perf_counter() - started
-    if _uses(group, "model"):
-        counting.images -= 1  # the look at the model, which is not for each map
-    return spent
 
 
 def _beforehand(wanted: Sequence[Wanted], inputs: Inputs) -> int:
@@ -145,23 +118,20 @@ def _forward_seconds(inputs: Inputs, batch_size: int | None) -> float:
 def _explainer_seconds(inputs: Inputs) -> float:
     explainer: Any = inputs.explainer
     images = inputs.images_of(slice(0, min(len(inputs), 2)))
-    targets = torch.zeros(len(images), dtype=torch.long)
+    targets = torch.zeros(len(images), dtype=torch.long, device=images.device)
     if inputs.targets is not None:
         targets = inputs.targets_of(slice(0, len(images)))
     return _seconds(lambda: explainer(images, targets), "the explainer") / len(images)
 
 
 def _seconds(call: Callable[[], Any], what: str) -> float:
-    """Of one call, by a few; the first is for warming up, unless it is long enough."""
+    """Of one call, the best of a few."""
     times: list[float] = []
-    started = time.perf_counter()
-    while len(times) < 2 or (time.perf_counter() - started < _ENOUGH and len(times) < 10):
-        before = time.perf_counter()
+    while len(times) < 5 and sum(times) < _ENOUGH:
+        started = time.perf_counter()
         try:
             call()
         except (RuntimeError, AssertionError, TypeError, ValueError) as error:
             raise PastaError(f"{what} cannot take the images: {error}") from error
-        times.append(time.perf_counter() - before)
-        if times[0] > _ENOUGH:
-            return times[0]
-    return min(times[1:])
+        times.append(time.perf_counter() - started)
+    return min(times)

@@ -14,6 +14,7 @@ better one, which its harmonic mean with necessity ignores.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -22,7 +23,18 @@ from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import clean_scores, counts_of, perturbing, ranks, removing
 from pasta.params.metrics import FaithfulnessParams, Reading
 
-_DOI = "10.48550/arXiv.2406.15156"
+_metric = partial(
+    metric,
+    category="faithfulness",
+    direction="higher",
+    span=(0, 1),
+    sign="signed",
+    needs=MODEL,
+    doi="10.48550/arXiv.2406.15156",
+    settings="faithfulness",
+    variant=("perturbation", "reading"),
+    probabilities=True,
+)
 
 
 def percentages_of(settings: FaithfulnessParams) -> list[int]:
@@ -38,60 +50,21 @@ def _both_sides(settings: FaithfulnessParams) -> Cost:
     return Cost(1 + 2 * len(percentages_of(settings)))
 
 
-@metric(
-    "sufficiency",
-    title="Sufficiency",
-    category="faithfulness",
-    direction="higher",
-    span=(0, 1),
-    sign="signed",
-    needs=MODEL,
-    doi=_DOI,
-    settings="faithfulness",
-    variant=("perturbation", "reading"),
-    probabilities=True,
-    cost=_one_side,
-)
+@_metric("sufficiency", title="Sufficiency", cost=_one_side)
 def sufficiency(batch: Batch, settings: FaithfulnessParams) -> Result:
     """Whether the relevant pixels alone keep the prediction."""
     changes = _changes(batch, settings, most=False)
     return Result(aggregated(changes, settings, necessity=False), curves=changes)
 
 
-@metric(
-    "necessity",
-    title="Necessity",
-    category="faithfulness",
-    direction="higher",
-    span=(0, 1),
-    sign="signed",
-    needs=MODEL,
-    doi=_DOI,
-    settings="faithfulness",
-    variant=("perturbation", "reading"),
-    probabilities=True,
-    cost=_one_side,
-)
+@_metric("necessity", title="Necessity", cost=_one_side)
 def necessity(batch: Batch, settings: FaithfulnessParams) -> Result:
     """Whether the prediction changes without the relevant pixels."""
     changes = _changes(batch, settings, most=True)
     return Result(aggregated(changes, settings, necessity=True), curves=changes)
 
 
-@metric(
-    "faithfulness",
-    title="Faithfulness",
-    category="faithfulness",
-    direction="higher",
-    span=(0, 1),
-    sign="signed",
-    needs=MODEL,
-    doi=_DOI,
-    settings="faithfulness",
-    variant=("perturbation", "reading"),
-    probabilities=True,
-    cost=_both_sides,
-)
+@_metric("faithfulness", title="Faithfulness", cost=_both_sides)
 def faithfulness(batch: Batch, settings: FaithfulnessParams) -> Result:
     """The harmonic mean of both; zero if both are zero."""
     one = sufficiency(batch, settings).values

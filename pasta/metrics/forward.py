@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View
-from pasta.explanations.folding import forward_only
 from pasta.explanations.masking import Masked, batch_rows, masked_scores
 from pasta.models.base import Classifier
 
@@ -27,13 +26,12 @@ class Scorer:
 
     network: Model
     convert: Callable[[Tensor], Tensor]
-    device: torch.device
     classes: int
 
     def outputs(self, images: Tensor) -> Tensor:
         """Probabilities, or whatever the model gives, (n, classes)."""
         with torch.inference_mode():
-            return self.convert(self.network(images.to(self.device))).cpu()
+            return self.convert(self.network(images))
 
     def predicted(self, images: Tensor, rows: int) -> Tensor:
         """The class with the largest output of each image."""
@@ -52,7 +50,7 @@ class Scorer:
                 return (outputs.argmax(1) == wanted).float() + broken
             return outputs.gather(1, wanted[:, None])[:, 0].float()
 
-        return [scores.double() for scores in masked_scores(ask, copies, rows)]
+        return [precise(scores) for scores in masked_scores(ask, copies, rows)]
 
 
 @contextmanager
@@ -76,12 +74,8 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
     """
     if not callable(model):
         raise PastaError(f"the model is a {type(model).__name__}, expected something to call")
-    device = _device(model)
-    first = images[:1].to(device)
-    network = forward_only(model, first) if isinstance(model, nn.Module) else model
     convert, own = _conversion(model, softmax)
-    raw = _tried(network, first)
-    outputs = convert(raw)
+    outputs = convert(_tried(model, images[:1]))
     if not bool(outputs.isfinite().all()):
         raise PastaError("the model's outputs are not finite for the first image")
     if probabilities and softmax is None and not own and not _are_probabilities(outputs):
@@ -91,7 +85,7 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
             f"{high:.3g} that add up to {float(outputs.sum(1)[0]):.3g}. If they are logits, say "
             "softmax=True; softmax=False takes them as they are"
         )
-    return Scorer(network, convert, device, outputs.shape[1])
+    return Scorer(model, convert, outputs.shape[1])
 
 
 def forward_rows(images: Tensor, batch_size: int | None) -> int:
@@ -132,6 +126,6 @@ def _are_probabilities(outputs: Tensor) -> bool:
     return inside and bool((outputs.sum(1) - 1).abs().max() <= _ROUNDING)
 
 
-def _device(model: Any) -> torch.device:
-    first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
-    return torch.device("cpu") if first is None else first.device
+def precise(values: Tensor) -> Tensor:
+    """In double precision; Apple's devices have none, so that it is main memory there."""
+    return values.cpu().double() if values.device.type == "mps" else values.double()

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from torch import nn
 
 from pasta import store
 from pasta.errors import InputError, PastaError
@@ -89,8 +91,6 @@ def read_targets(file: Path, number: int) -> NDArray[np.int64]:
 
 
 def _csv_targets(file: Path) -> NDArray[np.int64]:
-    import pandas as pd
-
     try:
         table = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
@@ -132,8 +132,6 @@ def named_object(name: str, what: str) -> Any:
 
 def named_model(name: str) -> Any:
     """The model that a function returns, or the model itself if the name is that of one."""
-    from torch import nn
-
     found = named_object(name, "model")
     try:
         model = found if isinstance(found, nn.Module) else found()

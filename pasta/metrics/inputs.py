@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.metrics.base import METRICS, Explainer
@@ -34,6 +36,24 @@ class Inputs:
         given = self.maps if self.maps is not None else self.targets
         return len(given) if given is not None else len(self.images)
 
+    @cached_property
+    def device(self) -> torch.device:
+        """That of the model, or of the images or maps where there is none."""
+        model = self.model if isinstance(self.model, nn.Module) else nn.Identity()
+        given = chain(model.parameters(), model.buffers(), (self.images, self.maps))
+        return next((one.device for one in given if isinstance(one, Tensor)), torch.device("cpu"))
+
+    def part(self, rows: slice) -> Inputs:
+        """Some of the samples."""
+
+        def some(values: Any) -> Any:
+            if values is None:
+                return None
+            return values(rows) if callable(values) else values[rows]
+
+        names = ("maps", "images", "targets", "masks")
+        return replace(self, **{name: some(getattr(self, name)) for name in names})
+
     def chunks(self) -> Iterator[slice]:
         """Which samples go together."""
         for start in range(0, len(self), CHUNK):
@@ -41,7 +61,7 @@ class Inputs:
 
     def maps_of(self, part: slice) -> Tensor:
         """Maps (n, height, width)."""
-        maps = _tensor(self.maps[part]).float()
+        maps = _tensor(self.maps[part]).float().to(self.device)
         return maps[:, 0] if maps.ndim == 4 else maps
 
     def images_of(self, part: slice) -> Tensor:
@@ -59,18 +79,18 @@ class Inputs:
             )
         if not bool(images.isfinite().all()):
             raise PastaError(f"images {part.start} to {part.stop - 1} hold NaN or infinity")
-        return images.float()
+        return images.float().to(self.device)
 
     def targets_of(self, part: slice) -> Tensor:
         """Class numbers (n,)."""
-        return _tensor(self.targets)[part].long()
+        return _tensor(self.targets)[part].long().to(self.device)
 
     def masks_of(self, part: slice) -> Tensor:
         """Masks (n, height, width) from 0 to 1."""
         masks = _tensor(self.masks[part]).float()
         if not bool(((masks >= 0) & (masks <= 1)).all()):
             raise PastaError("the masks hold other numbers than 0 to 1")
-        return masks
+        return masks.to(self.device)
 
 
 def check(inputs: Inputs, names: list[str]) -> None:
@@ -87,7 +107,7 @@ def check(inputs: Inputs, names: list[str]) -> None:
         first = inputs.images_of(slice(0, 1))
         if not callable(inputs.images):
             _same_number(inputs, "images", inputs.images)
-        _same_size("images", tuple(first.shape[-2:]), size)
+        same_size("images", tuple(first.shape[-2:]), size)
     if "targets" in used and inputs.targets is not None:
         _check_targets(inputs)
     if "masks" in used:
@@ -95,7 +115,7 @@ def check(inputs: Inputs, names: list[str]) -> None:
         if len(shape) != 3:
             raise PastaError(f"the masks have the shape {shape}, expected (n, height, width)")
         _same_number(inputs, "masks", inputs.masks)
-        _same_size("masks", shape[1:], size)
+        same_size("masks", shape[1:], size)
 
 
 def check_finite(inputs: Inputs) -> None:
@@ -157,12 +177,8 @@ def _same_number(inputs: Inputs, what: str, values: Any) -> None:
         raise PastaError(f"there are {len(inputs)} maps and {len(values)} {what}")
 
 
-def check_sizes(maps: Tensor, images: Tensor) -> None:
-    """Raise an error if images that were loaded late differ from the first one."""
-    _same_size("images", tuple(images.shape[-2:]), tuple(maps.shape[-2:]))
-
-
-def _same_size(what: str, found: tuple[int, ...], size: tuple[int, ...] | None) -> None:
+def same_size(what: str, found: tuple[int, ...], size: tuple[int, ...] | None) -> None:
+    """Raise an error if something does not have the maps' size."""
     if size is not None and found != size:
         one, other = (" x ".join(map(str, shape)) for shape in (size, found))
         raise PastaError(f"the maps have {one} pixels and the {what} {other}, expected the same")
@@ -170,5 +186,5 @@ def _same_size(what: str, found: tuple[int, ...], size: tuple[int, ...] | None) 
 
 def _tensor(values: Any) -> Tensor:
     if isinstance(values, Tensor):
-        return values.detach().cpu()
+        return values.detach()
     return torch.from_numpy(np.array(values))  # a copy: a memory-mapped file cannot be written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pasta.compute import to_numpy
 from pasta.errors import PastaError
+from pasta.explanations.attribution import Status
 from pasta.explanations.attribution import statuses as map_statuses
 from pasta.metrics.base import Batch, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, evaluating, forward_rows, scorer_of
-from pasta.metrics.inputs import Inputs, check, check_finite, check_sizes
+from pasta.metrics.inputs import Inputs, check, check_finite, same_size
 from pasta.metrics.robustness import explained
 from pasta.metrics.settings import DEFAULTS, settings_of
 from pasta.params.base import Section
@@ -128,7 +130,7 @@ def _batch(
     if inputs.maps is not None:
         maps = inputs.maps_of(part)
         if images is not None:
-            check_sizes(maps, images)
+            same_size("images", tuple(images.shape[-2:]), tuple(maps.shape[-2:]))
     else:
         maps = _explained(inputs, images, targets, rows)
     masks = inputs.masks_of(part) if "masks" in needs else None
@@ -151,15 +153,11 @@ def _measure_part(
     batches: dict[tuple[Any, ...], Batch],
 ) -> None:
     """Measure the samples of a chunk that the metric has something to say about."""
-    about = METRICS.entry(found.name).metadata
     started = time.perf_counter()
-    maps = _signed(whole.maps, about["sign"])
-    seen = map_statuses(maps.numpy())
-    keep = tuple(number for number, status in enumerate(seen) if status not in about["refuses"])
-    for number, status in enumerate(seen):
-        found.statuses[part.start + number] = status
+    maps, seen, keep = usable(whole.maps, found.name)
+    found.statuses[part] = seen
     if keep:
-        key = (about["sign"], keep)
+        key = (METRICS.entry(found.name).metadata["sign"], keep)
         if key not in batches:
             batches[key] = _chosen(whole, maps, list(keep))
         result = METRICS[found.name](batches[key], settings)
@@ -168,36 +166,28 @@ def _measure_part(
 
 
 def _write(found: Measured, result: Result, places: Sequence[int]) -> None:
-    values = result.values.numpy()
-    given = result.statuses or ["ok"] * len(places)
-    for place, value, status in zip(places, values, given, strict=True):
-        fine = bool(np.isfinite(value))
-        found.values[place] = value if fine else np.nan
-        found.statuses[place] = "ok" if fine else status if status != "ok" else "nan output"
+    values = to_numpy(result.values)
+    found.values[list(places)] = np.where(np.isfinite(values), values, np.nan)
+    for place, status in zip(places, result.statuses(), strict=True):
+        found.statuses[place] = status
     if result.curves is not None:
         if found.curves is None:
             found.curves = np.full((len(found.values), result.curves.shape[1]), np.nan)
-        found.curves[list(places)] = result.curves.numpy()
+        found.curves[list(places)] = to_numpy(result.curves)
 
 
-def _signed(maps: Tensor, sign: Sign) -> Tensor:
-    if sign == "absolute":
-        return maps.abs()
-    return maps.clamp_min(0) if sign == "positive" else maps
+def usable(maps: Tensor, name: str) -> tuple[Tensor, list[Status], tuple[int, ...]]:
+    """Maps as a metric looks at them, what they are, and those it has something to say about."""
+    about = METRICS.entry(name).metadata
+    sign: Sign = about["sign"]
+    if sign != "signed":
+        maps = maps.abs() if sign == "absolute" else maps.clamp_min(0)
+    seen = map_statuses(to_numpy(maps))
+    return maps, seen, tuple(n for n, status in enumerate(seen) if status not in about["refuses"])
 
 
 def _chosen(whole: Batch, maps: Tensor, keep: list[int]) -> Batch:
-    def some(values: Tensor | None) -> Tensor | None:
-        return None if values is None else values[keep]
-
-    return Batch(
-        maps[keep],
-        whole.seed,
-        whole.rows,
-        some(whole.images),
-        some(whole.targets),
-        some(whole.masks),
-        whole.scorer,
-        whole.explainer,
-        memory=whole.memory,
-    )
+    names = ("images", "targets", "masks")
+    some = {name: getattr(whole, name) for name in names if getattr(whole, name) is not None}
+    chosen = {name: values[keep] for name, values in some.items()}
+    return replace(whole, maps=maps[keep], shared={}, **chosen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,6 @@ from pasta.metrics.base import Batch, require
 from pasta.metrics.imputation import impute
 
 Perturb = Callable[[Tensor], Tensor]  # removed (rows, h, w) to copies (rows, channels, h, w)
-_PIXELS = 2**16  # that are imputed at a time: more do not fit a core's cache
 _KERNEL = 11  # side of the blurring kernel of the papers on insertion
 
 
@@ -34,10 +32,10 @@ def ranks(batch: Batch) -> list[Tensor]:
 
 def ranked(one: Tensor, generator: torch.Generator) -> Tensor:
     """The ranks of one map."""
-    mixed = torch.randperm(one.numel(), generator=generator)
+    mixed = torch.randperm(one.numel(), generator=generator).to(one.device)
     order = mixed[one.flatten()[mixed].argsort(descending=True, stable=True)]
     places = torch.empty_like(order)
-    places[order] = torch.arange(len(order))
+    places[order] = torch.arange(len(order), device=one.device)
     return places.view_as(one)
 
 
@@ -62,14 +60,9 @@ def removing(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) 
     last = rank.numel() - 1
     place = rank if most else last - rank
 
-    def removed(rows: slice) -> Tensor:
-        return place < counts[rows, None, None]
-
     def build(rows: slice) -> Tensor:
-        return perturb(removed(rows))
+        return perturb(place < counts.to(place.device)[rows, None, None])
 
-    if isinstance(perturb, Imputing):
-        return Masked(len(counts), build, lambda rows: (perturb, removed(rows)), imputed)
     return Masked(len(counts), build)
 
 
@@ -89,12 +82,12 @@ def perturbing(batch: Batch, number: int, settings: Any, kind: str) -> Perturb:
     if kind == "black":
         return replacing(image, torch.full_like(image, settings.black))
     if kind == "uniform":
-        noise = 2 * torch.rand(image.shape, generator=random, dtype=image.dtype) - 1
-        return replacing(image, image + settings.uniform * noise)
-    noise = torch.randn(image.shape, generator=random, dtype=image.dtype)
+        drawn = torch.rand(image.shape, generator=random, dtype=image.dtype)
+        return replacing(image, image + settings.uniform * (2 * drawn - 1).to(image.device))
+    noise = torch.randn(image.shape, generator=random, dtype=image.dtype).to(image.device)
     if kind == "gaussian":
         return replacing(image, image + settings.gaussian * noise)
-    return Imputing(image, settings.road * noise)
+    return imputing(image, settings.road * noise)
 
 
 def replacing(image: Tensor, filling: Tensor) -> Perturb:
@@ -102,30 +95,14 @@ def replacing(image: Tensor, filling: Tensor) -> Perturb:
     return lambda removed: torch.where(removed[:, None], filling, image)
 
 
-@dataclass(frozen=True)
-class Imputing:
-    """Noisy linear imputation of removed pixels of one image."""
+def imputing(image: Tensor, noise: Tensor) -> Perturb:
+    """Noisy linear imputation of removed pixels."""
 
-    image: Tensor
-    noise: Tensor
+    def copies(removed: Tensor) -> Tensor:
+        solved = impute(image.expand(len(removed), -1, -1, -1), removed)
+        return torch.where(removed[:, None], solved + noise, solved)
 
-    def __call__(self, removed: Tensor) -> Tensor:
-        return imputed([(self, removed)])
-
-
-def imputed(parts: Sequence[tuple[Imputing, Tensor]]) -> Tensor:
-    """Copies of several images: most of the time goes into the number of steps, not their size."""
-    images = torch.cat([one.image.expand(len(removed), -1, -1, -1) for one, removed in parts])
-    removed = torch.cat([removed for _, removed in parts])
-    size = max(1, _PIXELS // images[0, 0].numel())
-    pairs = zip(torch.split(images, size), torch.split(removed, size), strict=True)
-    done = torch.cat([impute(*pair) for pair in pairs])
-    start = 0
-    for one, own in parts:
-        stop = start + len(own)
-        done[start:stop].addcmul_(own[:, None].to(one.noise.dtype), one.noise)
-        start = stop
-    return done
+    return copies
 
 
 def filling_of(image: Tensor, settings: Any) -> Tensor:
@@ -140,7 +117,7 @@ def filling_of(image: Tensor, settings: Any) -> Tensor:
 def blurred(image: Tensor, deviation: float) -> Tensor:
     """The image out of focus: a Gaussian kernel of 11 x 11 pixels, less in tiny images."""
     half = min(_KERNEL // 2, min(image.shape[1:]) - 1)
-    places = torch.arange(-half, half + 1, dtype=image.dtype)
+    places = torch.arange(-half, half + 1, dtype=image.dtype, device=image.device)
     weights = torch.softmax(-(places**2) / (2 * deviation**2), 0)
     wide = pad(image[:, None], (half, half, half, half), mode="reflect")
     down = conv2d(wide, weights[None, None, :, None])

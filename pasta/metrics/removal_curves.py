@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,19 +13,18 @@ from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import counts_of, filling_of, perturbing, ranks, removing, replacing
 from pasta.params.metrics import CurveParams, RoadParams
 
+_metric = partial(metric, category="faithfulness", sign="signed", needs=MODEL)
+
 
 def _steps(settings: CurveParams) -> Cost:
     return Cost(1 + settings.steps)
 
 
-@metric(
+@_metric(
     "pixel_flipping",
     title="Pixel flipping (AOPC)",
-    category="faithfulness",
     direction="higher",
     span=(-math.inf, math.inf),
-    sign="signed",
-    needs=MODEL,
     doi="10.1109/TNNLS.2016.2599820",
     settings="pixel_flipping",
     cost=_steps,
@@ -36,14 +36,11 @@ def pixel_flipping(batch: Batch, settings: CurveParams) -> Result:
     return Result((curve[:, :1] - curve).mean(1), curves=curve)
 
 
-@metric(
+@_metric(
     "deletion",
     title="Deletion",
-    category="faithfulness",
     direction="lower",
     span=(0, 1),
-    sign="signed",
-    needs=MODEL,
     doi="10.48550/arXiv.1806.07421",
     settings="deletion",
     probabilities=True,
@@ -55,14 +52,11 @@ def deletion(batch: Batch, settings: CurveParams) -> Result:
     return Result(area(curve), curves=curve)
 
 
-@metric(
+@_metric(
     "insertion",
     title="Insertion",
-    category="faithfulness",
     direction="higher",
     span=(0, 1),
-    sign="signed",
-    needs=MODEL,
     doi="10.48550/arXiv.1806.07421",
     settings="insertion",
     probabilities=True,
@@ -78,14 +72,11 @@ def _road_cost(settings: RoadParams) -> Cost:
     return Cost(len(settings.percentages))
 
 
-@metric(
+@_metric(
     "road",
     title="ROAD, most relevant first",
-    category="faithfulness",
     direction="lower",
     span=(0, 1),
-    sign="signed",
-    needs=MODEL,
     doi="10.48550/arXiv.2202.00449",
     settings="road",
     cost=_road_cost,
@@ -96,14 +87,11 @@ def road(batch: Batch, settings: RoadParams) -> Result:
     return _road(batch, settings, most=True)
 
 
-@metric(
+@_metric(
     "road_least",
     title="ROAD, least relevant first",
-    category="faithfulness",
     direction="higher",
     span=(0, 1),
-    sign="signed",
-    needs=MODEL,
     doi="10.48550/arXiv.2202.00449",
     settings="road",
     cost=_road_cost,

@@ -16,6 +16,7 @@ from torch import Tensor
 from pasta.errors import PastaError
 from pasta.explanations.masking import Masked, masked_scores
 from pasta.metrics.base import EXPLAINER, Batch, Cost, Explainer, Result, metric, require
+from pasta.metrics.forward import precise
 from pasta.params.metrics import SensitivityParams
 
 
@@ -41,19 +42,18 @@ def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
 
     def distance(noisy: Tensor, owners: Tensor) -> Tensor:
         found = explained(explainer, noisy, targets[owners], batch.maps.shape[1:])
-        apart = (found - batch.maps[owners]).flatten(1).double()
+        apart = precise((found - batch.maps[owners]).flatten(1))
         result: Tensor = torch.linalg.vector_norm(apart, dim=1)
         return result
 
-    distances = torch.stack(masked_scores(distance, copies, batch.rows)).double()
-    largest = distances.amax(1)  # not a number, if one of them is not
-    statuses = ["nan explanation" if value else "ok" for value in largest.isnan().tolist()]
+    distances = torch.stack(masked_scores(distance, copies, batch.rows))
+    largest = precise(distances).amax(1)  # not a number, if one of them is not
+    why = {"nan explanation": largest.isnan()}
     if not settings.relative:
-        return Result(largest, statuses)
-    norms = batch.maps.flatten(1).double().norm(dim=1)
-    for number in (norms == 0).nonzero().flatten().tolist():
-        statuses[number] = "zero"
-    return Result(torch.where(norms > 0, largest / norms, torch.nan), statuses)
+        return Result(largest, why)
+    norms = precise(batch.maps.flatten(1)).norm(dim=1)
+    found = torch.where(norms > 0, largest / norms, torch.nan)
+    return Result(found, {"zero": norms == 0, **why})
 
 
 def _noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
@@ -64,9 +64,9 @@ def _noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
         random = batch.generator(number, "max_sensitivity", settings.noise, draw)
         if settings.noise == "uniform":
             drawn = torch.rand(image.shape, generator=random, dtype=image.dtype)
-            return image + settings.uniform * (2 * drawn - 1)
+            return image + settings.uniform * (2 * drawn - 1).to(image.device)
         drawn = torch.randn(image.shape, generator=random, dtype=image.dtype)
-        return image + settings.gaussian * drawn
+        return image + settings.gaussian * drawn.to(image.device)
 
     def build(rows: slice) -> Tensor:
         return torch.stack([copy(draw) for draw in range(rows.start, rows.stop)])
@@ -80,9 +80,7 @@ def explained(explainer: Explainer, images: Tensor, targets: Tensor, size: torch
     # that are ordinary tensors again.
     with torch.inference_mode(False), torch.enable_grad():
         found: Any = explainer(images.clone(), targets.clone())
-    maps = (
-        found.detach().cpu() if isinstance(found, Tensor) else torch.from_numpy(np.asarray(found))
-    )
+    maps = found.detach() if isinstance(found, Tensor) else torch.from_numpy(np.asarray(found))
     if maps.ndim == 4 and maps.shape[1] == 1:
         maps = maps[:, 0]
     if maps.shape != (len(images), *size):
@@ -90,4 +88,4 @@ def explained(explainer: Explainer, images: Tensor, targets: Tensor, size: torch
             f"the explainer returns {tuple(maps.shape)}, expected {(len(images), *size)}: one map "
             "for each image, of the same size as the maps that were given"
         )
-    return maps.float()
+    return maps.float().to(images.device)

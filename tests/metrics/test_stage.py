@@ -1,55 +1,101 @@
-"""The measure stage: its table, what it recomputes, and what it shares."""
+"""The measure stage: its table, its units, and what they share."""
 
 from __future__ import annotations
 
-import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from pasta import store, tables
-from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
 from pasta.explanations.engine import Work, attributions
-from pasta.metrics import evaluate
-from pasta.metrics.jobs import NOT_MEASURED
-from pasta.metrics.sharing import Backbone
-from pasta.metrics.stored import file_of
-from pasta.metrics.subjects import subjects
-from pasta.workers import as_finished
-from tests.embedding import small
+from pasta.explanations.techniques import Technique
+from pasta.layout import Group
+from pasta.metrics import METRICS, evaluate, runner
+from pasta.metrics.runner import NOT_MEASURED, TABLE, measure_group, wanted_metrics
+from pasta.metrics.subjects import Subjects
+from pasta.models import checkpoint
+from pasta.resume import UNITS
 from tests.metrics.small_stage import (
     HEADS,
-    SEED,
+    NUMBER,
+    PARAMS,
     TECHNIQUES,
-    Models,
-    Told,
+    WORDS,
+    map_file,
     measured,
+    metrics,
     of,
-    values,
-    write_dataset,
+    write_maps,
+    write_project,
 )
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write_dataset(tmp_path / "catsdogscars")
+def group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Group:
+    written = write_project(tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("PASTA_WORKERS", "1")
+    monkeypatch.setenv("PASTA_DEVICE", "cpu")
+    return written
 
 
-def test_every_saliency_map_has_a_row_for_each_metric_and_variant(folder: Path) -> None:
-    table = measured(folder)
-    explained = store.read(folder / "explanations.parquet", tables.EXPLANATIONS)
-    store.write(table, folder / "values.parquet", tables.METRIC_VALUES, {"explanations": explained})
-    assert len(table) == len(TECHNIQUES) * small.NUMBER * (4 + 1 + 1 + 2 + 1 + 1)
+def opened(group: Group) -> Subjects:
+    return Subjects(group, PARAMS, group.data.parent.parent)
+
+
+class Counter:
+    """Counts the images that each classifier sees, and those of passes that go back as well."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen: dict[str, int] = {}
+        self.back: dict[str, int] = {}
+        load = checkpoint.load
+
+        def counted(folder: Path, *rest: Any) -> Any:
+            model, card = load(folder, *rest)
+
+            def count(_: nn.Module, given: tuple[Tensor, ...]) -> None:
+                where = self.back if torch.is_grad_enabled() else self.seen
+                where[folder.name] = where.get(folder.name, 0) + len(given[0])
+
+            model.register_forward_pre_hook(count)
+            return model, card
+
+        monkeypatch.setattr(checkpoint, "load", counted)
+        runner._opened.cache_clear()
+
+
+def test_every_saliency_map_has_a_row_for_each_metric_and_variant(group: Group) -> None:
+    table = measured(group)
+    assert len(table) == len(TECHNIQUES) * NUMBER * (4 + 1 + 1 + 2 + 1 + 1)
     assert not table["sample_id"].str.contains("clip_qda").any()
     assert set(of(table, "faithfulness", "gradcam/resnet50", "road published")["status"]) == {"ok"}
     skipped = of(table, "max_sensitivity", "lime/vit_b_16", "gaussian")
     assert set(skipped["status"]) == {NOT_MEASURED} and skipped["value"].isna().all()
+    assert table["sample_id"].iloc[:NUMBER].is_monotonic_increasing
+
+
+def test_the_table_is_written_without_seconds_which_are_returned(group: Group) -> None:
+    table, seconds = measure_group(group, metrics(), PARAMS, group.data.parent.parent)
+    explained = store.read(group.explanations / "explanations.parquet", tables.EXPLANATIONS)
+    stored = store.read(group.metrics / TABLE, tables.METRIC_VALUES, {"explanations": explained})
+    pd.testing.assert_frame_equal(stored, table)
+    assert "seconds" not in stored
+    assert seconds.columns.tolist() == ["technique", "metric", "variant", "seconds"]
+    assert len(seconds) == len(TECHNIQUES) * 10
+    spent = seconds.set_index(["technique", "metric", "variant"])["seconds"]
+    assert spent["gradcam/resnet50", "deletion", ""] > 0
+    assert spent["lime/vit_b_16", "max_sensitivity", "uniform"] == 0
+    assert not (Path.cwd() / UNITS / "measure.catsdogscars_small").exists()
+    before = (group.metrics / TABLE).read_bytes()
+    measured(group)
+    assert (group.metrics / TABLE).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -62,141 +108,124 @@ def test_every_saliency_map_has_a_row_for_each_metric_and_variant(folder: Path) 
     ],
 )
 def test_values_are_those_of_evaluate(
-    folder: Path, name: str, variant: str, options: dict[str, Any]
+    group: Group, name: str, variant: str, options: dict[str, Any]
 ) -> None:
-    models = Models()
-    found = of(measured(folder, models=models), name, "hirescam/resnet50", variant)
-    subject = next(one for one in subjects(folder) if one.technique.method == "hirescam")
+    found = of(measured(group, names=[name]), name, "hirescam/resnet50", variant)
+    ours = opened(group)
+    subject = ours[Technique("hirescam", "resnet50")]
     if name == "faithfulness":
-        options["step"] = 40
+        options = {**options, "step": 40}
     expected = evaluate(
         name,
-        maps=np.asarray(store.read_array(folder / "explanations/hirescam.resnet50.npy")[:6]),
-        model=models.networks["resnet50"],
-        images=subject.images(slice(0, 6)),
-        targets=[vocabulary("catsdogscars").class_index(one) for one in small.LABELS],
-        softmax=True,
-        seed=SEED,
+        maps=np.asarray(store.read_array(map_file(group, "hirescam", "resnet50"))[:NUMBER]),
+        model=ours.view("resnet50").network,
+        images=subject.images(slice(0, NUMBER)),
+        targets=[WORDS.class_index(one) for one in ("cat", "dog") * 3],
+        seed=PARAMS.seed,
         **options,
     )
-    np.testing.assert_allclose(found["value"], expected, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(found["value"], expected, rtol=1e-6, atol=1e-9)
 
 
-def test_sensitivity_explains_again_through_the_engine(folder: Path) -> None:
-    models = Models()
-    found = of(measured(folder, models=models), "max_sensitivity", "gradcam/resnet50", "uniform")
-    subject = subjects(folder)[0]
+def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
+    table = measured(group, names=["max_sensitivity"])
+    found = of(table, "max_sensitivity", "gradcam/resnet50", "uniform")
+    ours = opened(group)
+    subject, view = ours[Technique("gradcam", "resnet50")], ours.view("resnet50")
 
     def explain(images: Tensor, targets: Tensor) -> Any:
-        view = models("resnet50").view
-        work = Work(view, lambda part: images[part], targets, {}, SEED)
+        work = Work(view, lambda part: images[part], targets, {}, PARAMS.seed)
         return np.concatenate([part.raw for part in attributions(work, ["gradcam"])])
 
     expected = evaluate(
         "max_sensitivity",
         maps=subject.maps[:],
-        images=subject.images(slice(0, 6)),
-        targets=subject.targets[:],
+        images=subject.images(slice(0, NUMBER)),
+        targets=subject.targets,
         explainer=explain,
-        seed=SEED,
+        seed=PARAMS.seed,
         samples=3,
     )
     np.testing.assert_allclose(found["value"], expected, rtol=1e-4)
 
 
-def test_methods_of_a_backbone_share_the_passes_of_noisy_copies(folder: Path) -> None:
-    models = Models()
-    measured(folder, models=models, names=["max_sensitivity"])
-    assert models.networks["resnet50"].back == 6 * 3 * 2  # images x copies x kinds of noise
-    assert models.networks["vit_b_16"].seen == 0  # LIME is not explained again
+def test_methods_of_a_backbone_share_the_passes_of_noisy_copies(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counter = Counter(monkeypatch)
+    measured(group, names=["max_sensitivity"])
+    assert counter.back == {"resnet50": NUMBER * 3 * 2}  # images x copies x kinds of noise
+    assert "vit_b_16" not in counter.seen  # LIME is not explained again
 
 
 def test_methods_of_a_backbone_share_the_questions_of_faithfulness_correlation(
-    folder: Path,
+    group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = Models(), Models()
-    measured(folder, models=one, names=["faithfulness_correlation"])
-    small.write_tables(folder, (TECHNIQUES[0], *small.CONCEPT))
-    store.write_json({"entries": []}, file_of(folder, subjects(folder)[0].technique))
-    measured(folder, models=two, names=["faithfulness_correlation"])
-    assert two.networks["resnet50"].seen > 1
-    # the second technique costs one look at the model, nothing else
-    assert one.networks["resnet50"].seen == two.networks["resnet50"].seen + 1
+    counter = Counter(monkeypatch)
+    measured(group, names=["faithfulness_correlation"])
+    # two techniques: one look at the model each, the other passes once
+    assert counter.seen["resnet50"] == 2 + NUMBER * (1 + 5)
 
 
-@pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_a_killed_run_resumes_to_the_same_table(folder: Path, tmp_path: Path, jobs: int) -> None:
-    other = tmp_path / "copy" / "catsdogscars"
-    shutil.copytree(folder, other)
-    whole = Told()
-    expected = measured(other, whole)
-    with pytest.raises(KeyboardInterrupt):
-        measured(folder, Told(kill_after=jobs))
-    rest = Told()
-    pd.testing.assert_frame_equal(values(measured(folder, rest)), values(expected))
-    assert rest.titles == whole.titles[jobs:]
-    before = small.contents(folder / "metrics")
-    again = Told()
-    measured(folder, again)
-    assert not again.titles and small.contents(folder / "metrics") == before
-
-
-def test_several_processes_find_the_same(folder: Path, tmp_path: Path) -> None:
-    other = tmp_path / "copy" / "catsdogscars"
-    shutil.copytree(folder, other)
-    alone, together = measured(folder), measured(other, processes=2)
-    pd.testing.assert_frame_equal(values(alone), values(together))
-
-
-@pytest.mark.parametrize(
-    ("change", "titles"),
-    [
-        ({"deletion": {"steps": 5}}, ["1 metrics of"] * 3),
-        ({"max_sensitivity": {"samples": 4}}, ["4 metrics of gradcam, hirescam", "2 metrics"]),
-        ({"perturbations": ["black", "road", "gaussian"]}, ["2 metrics of"] * 3),
-        ({"not_again": ["lime", "gradcam"]}, ["2 metrics of gradcam"]),
-        ({"names": ["sparseness"]}, []),
-    ],
-)  # fmt: skip
-def test_a_changed_setting_recomputes_only_what_it_concerns(
-    folder: Path, change: dict[str, Any], titles: list[str]
-) -> None:
-    before, told = measured(folder), Told()
-    after = measured(folder, told, **change)
-    assert len(told.titles) == len(titles)
-    assert all(words in title for words, title in zip(titles, told.titles, strict=True))
-    key = ["sample_id", "metric", "variant"]
-    both = before.merge(after, on=key, suffixes=("", "_after"))
-    kept = both[both["metric"] == "sparseness"]
-    assert (kept["seconds"] == kept["seconds_after"]).all()  # not measured again
-
-
-def test_a_changed_map_or_model_concerns_only_what_looks_at_it(folder: Path) -> None:
-    measured(folder)
-    small.change_map(folder, 2)
-    told = Told()
-    measured(folder, told)
-    assert [title.split(" of ")[1] for title in told.titles] == [
-        "gradcam again",
-        "gradcam",  # what all techniques ask
-        "gradcam",
+def test_a_metric_of_the_registry_needs_no_name_in_the_runner() -> None:
+    text = Path(runner.__file__).read_text()
+    others = [name for name in METRICS if name in text]
+    assert others == ["max_sensitivity"]  # for the memory of its noisy copies
+    chosen = wanted_metrics(metrics(names=["necessity", "max_sensitivity", "iou"]))
+    assert [tuple(one.options.values()) for one in chosen] == [
+        *(("black", "text"), ("black", "published"), ("road", "text"), ("road", "published")),
+        *(("uniform",), ("gaussian",), ()),
     ]
-    models, told = Models(), Told()
-
-    def trained(name: str) -> Backbone:
-        found = models(name)
-        return Backbone(name, found.view, found.weights + " trained more")
-
-    measured(folder, told, models=trained)
-    assert "resnet50: 5 metrics of gradcam" in told.titles  # not sparseness, not IoU
 
 
-def test_maps_that_show_nothing_have_a_status_and_no_value(folder: Path) -> None:
-    file = folder / "explanations/gradcam.resnet50.npy"
+@pytest.mark.parametrize("done", [1, 3])
+def test_a_killed_run_resumes_to_the_same_table(
+    group: Group, monkeypatch: pytest.MonkeyPatch, done: int
+) -> None:
+    expected = measured(group)
+    work, computed = runner.measured, list[tuple[str, ...]]()
+
+    def counting(unit: runner.Unit) -> Any:
+        computed.append(unit.methods)
+        return work(unit)
+
+    def killed(unit: runner.Unit) -> Any:
+        if len(computed) == done:
+            raise KeyboardInterrupt
+        return counting(unit)
+
+    monkeypatch.setattr(runner, "measured", killed)
+    with pytest.raises(KeyboardInterrupt):
+        measured(group)
+    assert len(computed) == done
+    monkeypatch.setattr(runner, "measured", counting)
+    pd.testing.assert_frame_equal(measured(group), expected)
+    assert len(computed) == 6  # again, same (two backbones), and three alone: none twice
+
+
+def test_two_processes_find_the_same(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = measured(group)
+    bytes_alone = (group.metrics / TABLE).read_bytes()
+    monkeypatch.setenv("PASTA_WORKERS", "2")
+    pd.testing.assert_frame_equal(measured(group), alone)
+    assert (group.metrics / TABLE).read_bytes() == bytes_alone
+
+
+def test_many_rows_make_several_units_with_the_same_values(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ["deletion", "faithfulness_correlation", "max_sensitivity"]
+    whole = measured(group, names=chosen)
+    monkeypatch.setattr(runner, "_ROWS", 4)
+    pd.testing.assert_frame_equal(measured(group, names=chosen), whole, rtol=1e-3, atol=1e-6)
+
+
+def test_maps_that_show_nothing_have_a_status_and_no_value(group: Group) -> None:
+    file = map_file(group, "gradcam", "resnet50")
     maps = np.array(store.read_array(file))
     maps[0], maps[1], maps[2, 3, 3] = 0, 0.5, np.nan
     store.write_array(maps, file)
-    table = measured(folder)
+    table = measured(group)
     for metric, variant in (("deletion", ""), ("faithfulness", "black text")):
         found = of(table, metric, "gradcam/resnet50", variant)
         assert found["status"].tolist()[:4] == ["zero", "constant", "nan", "ok"]
@@ -207,46 +236,35 @@ def test_maps_that_show_nothing_have_a_status_and_no_value(folder: Path) -> None
     assert again["status"].tolist()[:4] == ["zero", "ok", "nan", "ok"]
 
 
-def test_masks_are_the_parts_of_the_labelled_class(folder: Path) -> None:
-    masks = subjects(folder)[0].masks[:]
-    assert masks[HEADS, :8].all() and not masks[:, 8:12].any()
+def test_masks_are_the_parts_of_the_labelled_class(group: Group) -> None:
+    masks = opened(group)[Technique("gradcam", "resnet50")].masks[:]
+    assert masks[HEADS, :16].all() and not masks[:, 16:24].any()
     dogs = [1, 3, 5]
-    assert masks[dogs, 12:].all() and not masks[2, 12:].any()  # a cat has no wheels
+    assert masks[dogs, 24:].all() and not masks[2, 24:].any()  # a cat has no wheels
     assert not masks[0].any()
-    found = of(measured(folder, names=["iou"]), "iou", "gradcam/resnet50")
+    found = of(measured(group, names=["iou"]), "iou", "gradcam/resnet50")
     assert found["status"].tolist() == ["empty mask"] + ["ok"] * 5
 
 
-def test_techniques_that_are_gone_are_forgotten(folder: Path) -> None:
-    measured(folder)
-    small.write_tables(folder, (TECHNIQUES[0], *small.CONCEPT))
-    table = measured(folder)
-    assert [file.name for file in (folder / "metrics").iterdir()] == ["gradcam.resnet50.json"]
-    assert table["sample_id"].str.endswith("gradcam/resnet50").all()
+def test_techniques_that_are_gone_have_no_rows(group: Group) -> None:
+    measured(group)
+    write_maps(group, TECHNIQUES[:1])
+    assert measured(group)["sample_id"].str.endswith("gradcam/resnet50").all()
 
 
-def test_unknown_names_and_maps_of_another_size_are_errors_that_say_so(folder: Path) -> None:
+def test_a_group_that_explains_by_concepts_alone_has_an_empty_table(group: Group) -> None:
+    write_maps(group, ())
+    table, seconds = measure_group(group, metrics(), PARAMS, group.data.parent.parent)
+    assert len(table) == len(seconds) == 0
+    assert len(store.read(group.metrics / TABLE, tables.METRIC_VALUES)) == 0
+
+
+def test_unknown_names_and_maps_of_another_size_are_errors_that_say_so(group: Group) -> None:
     with pytest.raises(PastaError, match="Did you mean 'sparseness'"):
-        measured(folder, names=["sparsenes"])
+        measured(group, names=["sparsenes"])
     with pytest.raises(PastaError, match="Did you mean 'lime'"):
-        measured(folder, not_again=["limes"])
-    store.write_array(np.ones((18, 4, 4), np.float16), folder / "explanations/lime.vit_b_16.npy")
-    with pytest.raises(InputError, match=r"lime/vit_b_16.*\(18, 4, 4\).*16 x 16"):
-        measured(folder)
-    assert not (folder / "metrics").exists()
-
-
-def test_an_error_in_a_worker_stops_the_others_and_is_raised_here() -> None:
-    def work(place: int) -> int:
-        if place == 1:
-            raise PastaError("number one is broken")
-        return place
-
-    with pytest.raises(PastaError, match="number one is broken"):
-        list(as_finished([partial(work, place) for place in range(4)], processes=2))
-    assert sorted(as_finished([partial(pow, place, 2) for place in range(4)], processes=2)) == [
-        (0, 0),
-        (1, 1),
-        (2, 4),
-        (3, 9),
-    ]
+        measured(group, not_again=["limes"])
+    store.write_array(np.ones((18, 4, 4), np.float16), map_file(group, "lime", "vit_b_16"))
+    with pytest.raises(InputError, match=r"lime/vit_b_16.*\(18, 4, 4\).*32 x 32"):
+        measured(group)
+    assert not (group.metrics / TABLE).exists()

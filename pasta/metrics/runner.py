@@ -1,0 +1,277 @@
+"""The measure stage: all metrics of a group's saliency maps.
+
+Concept explanations have no map and get no rows. A map that is all zero, constant or not a number
+gets a status instead of a value, and so does a technique that is too slow to be explained again
+("not measured"). Work is cut into units: some rows and metrics of one technique, or of several
+techniques of a backbone that share what they ask of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pasta import store, tables
+from pasta.compute import map_units, to_numpy
+from pasta.explanations.base import View
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.engine import Work, attributions
+from pasta.explanations.techniques import Technique
+from pasta.layout import Group
+from pasta.metrics.base import Explainer, variant_name
+from pasta.metrics.catalog import METRICS
+from pasta.metrics.inputs import CHUNK
+from pasta.metrics.measuring import Measured, Wanted, measure
+from pasta.metrics.settings import settings_of
+from pasta.metrics.subjects import Subjects
+from pasta.params import Params
+from pasta.params.measure import MeasureParams
+from pasta.progress import bar
+from pasta.resume import Arrays, kept_units
+
+TABLE = "metric_values.parquet"
+NOT_MEASURED = "not measured"
+_NUMBERS = ("value", "seconds")
+_ROWS = 4 * CHUNK  # of a unit
+_BYTES = 2**27  # of maps of noisy copies that wait for the methods they belong to
+
+
+@dataclass(frozen=True)
+class Source:
+    """What units read.
+
+    ``key`` changes with code, parameters and data: a worker that outlives the stage keeps nothing
+    of another key.
+    """
+
+    group: Group
+    root: Path
+    key: str
+    settings: MeasureParams = field(compare=False)
+    params: Params = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Metrics of some rows of techniques of one backbone."""
+
+    source: Source
+    backbone: str
+    methods: tuple[str, ...]
+    rows: tuple[int, int]
+    wanted: tuple[Wanted, ...]
+
+
+def measure_group(
+    group: Group, settings: MeasureParams, params: Params, root: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Measure the maps of a group and write the table of values into its folder.
+
+    Returns
+    -------
+    The table, and the seconds of each technique and metric.
+    """
+    for method in settings.not_again:
+        METHODS.entry(method)
+    wanted = wanted_metrics(settings)
+    subjects = Subjects(group, params, root)
+    inputs = [group.images, group.models, group.explanations, group.data / "clip"]
+    with kept_units(f"measure@{group.key}", inputs) as kept:
+        source = Source(group, root, kept.folder.name, settings, params)
+        units = list(_planned(subjects, source, wanted))
+        found: dict[int, Arrays] = {}
+        with bar(f"metrics of {group.key}", len(units), "units") as line:
+            for place, result in map_units(measured, units, kept):
+                found[place] = result
+                line.advance(words=f"{units[place].backbone} {', '.join(units[place].methods)}")
+        parts = [pd.DataFrame(found[place]) for place in range(len(units))]
+        parts += _not_measured(subjects, settings, wanted)
+        nothing = pd.DataFrame(columns=["technique", *tables.METRIC_VALUES.columns, "seconds"])
+        table = pd.concat(parts, ignore_index=True) if parts else nothing
+        table = _ordered(table, subjects, settings, wanted)
+        rows: Any = table.to_dict("records")
+        values = tables.METRIC_VALUES.frame(rows)
+        parents = {"explanations": subjects.stored.table}
+        store.write(values, group.metrics / TABLE, tables.METRIC_VALUES, parents)
+    spent = table.groupby(["technique", "metric", "variant"], sort=False)["seconds"].sum()
+    return values, spent.reset_index()
+
+
+def wanted_metrics(settings: MeasureParams) -> list[Wanted]:
+    """The metrics of the parameters in all their variants."""
+    found: list[Wanted] = []
+    for name in settings.names:
+        fields = METRICS.entry(name).metadata["variant"]
+        choices = product(*(getattr(settings, f"{one}s") for one in fields))
+        found += [Wanted(name, dict(zip(fields, values, strict=True))) for values in choices]
+    return found
+
+
+def _planned(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+    """What is done at a time, the longest first: explaining again, then questions that all
+    techniques of a backbone share, then what each technique asks alone."""
+    again = tuple(one for one in wanted if _is_again(one))
+    same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
+    alone = tuple(one for one in wanted if one not in again and one not in same)
+    plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
+    for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
+        ours = [one for one in subjects.techniques if one.backbone == backbone]
+        chosen = [one for one in ours if one.method not in source.settings.not_again]
+        long = [one for one in chosen if one.about["functioning"] == "perturbation"]
+        plans += [(backbone, (one.method,), again) for one in long]
+        plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
+        plans.append((backbone, tuple(one.method for one in ours), same))
+    plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
+    for backbone, methods, metrics in plans:
+        longest = max((len(subjects[Technique(one, backbone)]) for one in methods), default=0)
+        for start in range(0, longest if metrics else 0, _ROWS):
+            yield Unit(source, backbone, methods, (start, start + _ROWS), metrics)
+
+
+def measured(unit: Unit) -> Arrays:
+    """The rows of the table that a unit adds, and their seconds."""
+    subjects, settings, params = _opened(unit.source), unit.source.settings, unit.source.params
+    ours = {one: subjects[Technique(one, unit.backbone)] for one in unit.methods}
+    view = subjects.view(unit.backbone)
+    again = Again(view, unit.methods, params)
+    stop = min(unit.rows[1], max(map(len, ours.values())))
+    step = _images_at_once(unit, subjects)
+    parts: list[pd.DataFrame] = []
+    for start in range(unit.rows[0], stop, step):
+        memory: dict[Any, Any] = {}
+        for method, subject in ours.items():
+            part = slice(start, min(start + step, stop, len(subject)))
+            if part.start >= part.stop:
+                continue
+            more: Any = {"model": view.network, "explainer": again.explainer(method)}
+            found = measure(
+                unit.wanted,
+                replace(subject, **more, memory=memory).part(part),
+                seed=params.seed,
+                batch_size=settings.batch_size,
+                base=settings,
+            )
+            key, samples = f"{method}/{unit.backbone}", subject.samples[part]
+            parts += [_rows(key, samples, one) for one in found]
+        again.forget()
+    table = pd.concat(parts, ignore_index=True)
+    # Words as numpy has them, which can be kept without pickle.
+    return {str(name): table[name].to_numpy(float if name in _NUMBERS else str) for name in table}
+
+
+@lru_cache(maxsize=1)
+def _opened(source: Source) -> Subjects:
+    return Subjects(source.group, source.params, source.root)
+
+
+@dataclass
+class Again:
+    """Explains noisy copies by several methods at once, when the first of them is asked for.
+
+    Noise depends on the image and not on the map, so that all methods explain the same copies.
+    """
+
+    view: View
+    methods: tuple[str, ...]
+    params: Params
+    _known: dict[bytes, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
+
+    def explainer(self, method: str) -> Explainer:
+        """One of the methods."""
+
+        def explain(images: Tensor, targets: Tensor) -> Any:
+            arrays = (to_numpy(images).tobytes(), to_numpy(targets).tobytes())
+            key = hashlib.sha256(b"".join(arrays)).digest()
+            if key not in self._known:
+                self._known[key] = self._explained(images, targets)
+            return self._known[key][method]
+
+        return explain
+
+    def forget(self) -> None:
+        """Images that all methods have been asked about do not come again."""
+        self._known.clear()
+
+    def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
+        own = self.params.explanations
+        how = (dict(own.methods), self.params.seed, own.batch_size, own.budget)
+        work = Work(self.view, lambda part: images[part], targets, *how)
+        size = (len(images), *images.shape[2:])
+        found = {name: np.empty(size, dtype=np.float32) for name in self.methods}
+        for part in attributions(work, self.methods):
+            found[part.method][part.start : part.start + len(part.raw)] = part.raw
+        return found
+
+
+def _images_at_once(unit: Unit, subjects: Subjects) -> int:
+    """As many as leave room for the maps of their noisy copies by all methods."""
+    if not any(map(_is_again, unit.wanted)):
+        return CHUNK
+    settings = unit.source.settings
+    copies = settings.max_sensitivity.samples * len(settings.noises)
+    pixels = int(np.prod(subjects.dataset.pixels.shape[1:3]))
+    return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
+
+
+def _not_measured(
+    subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+) -> Iterator[pd.DataFrame]:
+    """What is left out because the method is too slow to explain again."""
+    slow = [one for one in subjects.techniques if one.method in settings.not_again]
+    for technique, one in product(slow, filter(_is_again, wanted)):
+        samples = subjects[technique].samples
+        direction = METRICS.entry(one.name).metadata["direction"]
+        empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
+        statuses = [NOT_MEASURED] * len(samples)
+        nothing = Measured(*_key(one, settings), direction, empty, statuses, zeros)
+        yield _rows(technique.key, samples, nothing)
+
+
+def _rows(technique: str, samples: Sequence[str], found: Measured) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "technique": technique,
+            "sample_id": samples,
+            "metric": found.name,
+            "variant": found.variant,
+            "value": found.values,  # noqa: PD011 (an array)
+            "direction": found.direction,
+            "status": found.statuses,
+            "seconds": found.seconds,
+        }
+    )
+
+
+def _ordered(
+    table: pd.DataFrame, subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+) -> pd.DataFrame:
+    """Technique by technique, metric by metric, whatever was done together."""
+    first = {one.key: number for number, one in enumerate(subjects.techniques)}
+    second = {_key(one, settings): number for number, one in enumerate(wanted)}
+    names = (table[name] for name in ("technique", "metric", "variant"))
+    places = [
+        len(second) * first[one] + second[metric, variant]
+        for one, metric, variant in zip(*names, strict=True)
+    ]
+    return table.iloc[np.argsort(np.array(places, dtype=int), kind="stable")].reset_index(drop=True)
+
+
+def _key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
+    """Metric and variant, as in the table."""
+    own = settings_of(wanted.name, wanted.options, settings)
+    return wanted.name, variant_name(wanted.name, own)
+
+
+def _is_again(wanted: Wanted) -> bool:
+    """Whether the metric explains again."""
+    return "explainer" in METRICS.entry(wanted.name).metadata["needs"]
