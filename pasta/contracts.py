@@ -47,7 +47,8 @@ class Table:
         checks = [pa.Check(rule.holds, error=rule.expected) for rule in self.rules]
         return pa.DataFrameSchema(
             dict(self.columns),
-            unique=list(self.key),
+            unique=list(self.key) or None,
+            report_duplicates="exclude_first",
             strict=True,
             ordered=True,
             checks=checks,
