@@ -49,7 +49,7 @@ def _released(
     annotations: Annotations, place: Path, protocol: Protocol, groups: Sequence[Group]
 ) -> None:
     if not groups:
-        write_released(annotations, place, None, protocol.version)
+        write_released(annotations, place, protocol.version)
         return
     samples = annotations.votes["sample_id"].nunique()
     views = Views(groups)
@@ -59,7 +59,7 @@ def _released(
             line.advance()
             return views.rated(sample)
 
-        write_released(annotations, place, rated, protocol.version)
+        write_released(annotations, place, protocol.version, rated)
 
 
 def _label_studio(annotations: Annotations, place: Path, protocol: Protocol) -> None:

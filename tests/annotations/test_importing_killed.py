@@ -55,7 +55,7 @@ for line in sys.stdin:
         if line.strip():
             name, number = line.split()
             die_at(name, int(number))
-        import_file(source, root, known, load_protocol())
+        import_file(source, root, known, load_protocol("p2"))
         os._exit(0)
     print(child, flush=True)
     sys.stdin.readline()  # until then the child keeps its number, even when it has ended
@@ -117,7 +117,7 @@ def study(tmp_path: Path) -> Path:
     (tmp_path / "samples.txt").write_text("\n".join(SAMPLES))
     write(tmp_path / "first", PEOPLE[:1])
     write(tmp_path / "second", PEOPLE[1:])
-    import_file(tmp_path / "first", tmp_path / "batches", pd.Index(SAMPLES), load_protocol())
+    import_file(tmp_path / "first", tmp_path / "batches", pd.Index(SAMPLES), load_protocol("p2"))
     return tmp_path
 
 

@@ -52,8 +52,8 @@ class Rated:
 def write_released(
     annotations: Annotations,
     out: Path,
+    protocol: str,
     rated: Callable[[str], Rated] | None = None,
-    protocol: str | None = None,
 ) -> None:
     """Write a new folder in the format of the release.
 
@@ -81,7 +81,7 @@ def write_released(
         write_json(_study(annotations, protocol), temporary / STUDY)
 
 
-def _study(annotations: Annotations, protocol: str | None) -> dict[str, Any]:
+def _study(annotations: Annotations, protocol: str) -> dict[str, Any]:
     return {
         "protocol": protocol,
         "annotators": plain_rows(annotations.annotators),

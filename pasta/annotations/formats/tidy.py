@@ -87,7 +87,7 @@ def read_table(file: Path, limit: int = FILE_LIMIT, line_limit: int = LINE_LIMIT
     return Read(table, text.frame, findings)
 
 
-def write_tidy(annotations: Annotations, folder: Path, protocol: str | None = None) -> None:
+def write_tidy(annotations: Annotations, folder: Path, protocol: str) -> None:
     """Write a new folder with a CSV file for every table that is not empty, sorted by key.
 
     ``protocol`` is the version that the annotations follow; it is said in ``study.json``.
@@ -97,8 +97,7 @@ def write_tidy(annotations: Annotations, folder: Path, protocol: str | None = No
             if len(frame):
                 ordered = frame.sort_values(list(PARTS[name].key), kind="stable")
                 write_csv(ordered, temporary / f"{name}.csv")
-        if protocol is not None:
-            write_json({"protocol": protocol}, temporary / STUDY)
+        write_json({"protocol": protocol}, temporary / STUDY)
 
 
 def _recognise(names: Iterable[str]) -> Table | None:
