@@ -21,6 +21,7 @@ from pasta.contracts import (
     a_text,
     a_time,
     a_whole,
+    matching,
     one_of,
 )
 from pasta.datasets.vocabulary import VOCABULARIES
@@ -65,7 +66,7 @@ def _box_iff_present(frame: pd.DataFrame) -> pd.Series[bool]:
 _DATASET = one_of(tuple(VOCABULARIES))
 _SAMPLE = a_text(
     "dataset/image/method/backbone",
-    pa.Check.str_matches(r"^[^/\s]+(/[^/\s]+){3}$", error="dataset/image/method/backbone"),
+    matching(r"[^/\s]+(/[^/\s]+){3}", "dataset/image/method/backbone"),
 )
 _BELOW = pa.Check(
     lambda paths: ~paths.str.contains(r"(?:^|[/\\])\.\.?(?:[/\\]|$)", regex=True),

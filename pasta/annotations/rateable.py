@@ -208,5 +208,4 @@ def _seen(
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = frame.to_dict("records")
-    return rows
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -35,7 +36,7 @@ from pasta.layout import Group
 from pasta.registry import Entry
 from pasta.seeds import generator
 from tests.annotations.simulation_study import parameters
-from tests.annotations.small_group import IMAGES, SIDE, WORDS, sample, write_group
+from tests.annotations.small_group import IMAGES, SIDE, WORDS, Values, sample, write_group
 
 POSITIVE, SIGNED, EXTRA = "gradcam/resnet50", "lime/resnet50", "layercam/resnet50"
 CONCEPTS, TOY = "clip_linear/clip_linear", "toy/resnet50"
@@ -52,7 +53,12 @@ def group(tmp_path: Path) -> Group:
     for row, strengths in enumerate([(0.2, -1.0, 0.0), (1.0, 0.5, 0.7)]):
         for concept, value in zip(("wheel", "head", "door"), strengths, strict=True):
             values[row, WORDS.concepts.index(concept)] = value
-    attributions = {POSITIVE: maps(0), SIGNED: maps(1), EXTRA: maps(2), CONCEPTS: values}
+    attributions: dict[str, Values] = {
+        POSITIVE: maps(0),
+        SIGNED: maps(1),
+        EXTRA: maps(2),
+        CONCEPTS: values,
+    }
     return write_group(tmp_path / "data", attributions, {(POSITIVE, 1): "zero"})
 
 
@@ -104,8 +110,8 @@ def test_boxes_are_held_against_the_maps_as_people_saw_them(group: Group) -> Non
 
 
 def test_concept_explanations_are_described_in_words(group: Group) -> None:
-    def strongest(names: object, values: np.ndarray) -> str:  # type: ignore[type-arg]
-        return str(list(names)[int(np.abs(values).argmax())])  # type: ignore[call-overload]
+    def strongest(names: Sequence[str], values: Values) -> str:
+        return names[int(np.abs(values).argmax())]
 
     wanted = [sample(0, CONCEPTS), sample(1, CONCEPTS), sample(0, SIGNED)]
     found = concept_sentences([group], wanted, strongest).set_index("sample_id")["sentence"]
