@@ -21,6 +21,7 @@ from pasta.contracts import (
     a_text,
     a_time,
     a_whole,
+    matching,
     one_of,
 )
 from pasta.datasets.vocabulary import VOCABULARIES
@@ -65,8 +66,13 @@ def _box_iff_present(frame: pd.DataFrame) -> pd.Series[bool]:
 _DATASET = one_of(tuple(VOCABULARIES))
 _SAMPLE = a_text(
     "dataset/image/method/backbone",
-    pa.Check.str_matches(r"^[^/\s]+(/[^/\s]+){3}$", error="dataset/image/method/backbone"),
+    matching(r"[^/\s]+(/[^/\s]+){3}", "dataset/image/method/backbone"),
 )
+_BELOW = pa.Check(
+    lambda paths: ~paths.str.contains(r"(?:^|[/\\])\.\.?(?:[/\\]|$)", regex=True),
+    error="a path without the steps '.' and '..'",
+)
+_SAMPLE_SHOWN = a_text("dataset/image/method/backbone", *_SAMPLE.checks, _BELOW)
 _CLASS = _in_vocabulary("label", lambda dataset: VOCABULARIES[dataset].classes, "a class")
 _PREDICTED = _in_vocabulary("predicted", lambda dataset: VOCABULARIES[dataset].classes, "a class")
 _CONCEPT = _in_vocabulary("concept", lambda dataset: VOCABULARIES[dataset].concepts, "a concept")
@@ -220,12 +226,12 @@ SHOWN = _add(
         "explanations that were rated but not computed here, as files of a released study",
         ("sample_id",),
         {
-            "sample_id": _SAMPLE,
+            "sample_id": _SAMPLE_SHOWN,
             "kind": one_of(KINDS),
             "label": a_text("the true class, in the words of the study"),
             "predicted": a_text("the predicted class, in the words of the study"),
-            "image": a_text("the image's file below the study's root"),
-            "activations": a_text("the attribution's file below the study's root"),
+            "image": a_text("the image's file below the study's root", _BELOW),
+            "activations": a_text("the attribution's file below the study's root", _BELOW),
             "root": a_text("the study's folder"),
         },
     )

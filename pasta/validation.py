@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,9 @@ MAX_SHOWN = 10
 _HEADER_LINES = {".csv": 2}  # row 0 of a CSV file stands in line 2
 
 
+Kind = Literal["cell", "missing column", "unknown column", "order", "key", "rule", "reference"]
+
+
 @dataclass(frozen=True)
 class Problem:
     """One broken rule. ``row`` counts from 0 in a frame; None concerns the whole table."""
@@ -26,6 +29,7 @@ class Problem:
     column: str | None
     value: object
     expected: str
+    kind: Kind = "cell"
 
 
 class TableError(InputError):
@@ -62,13 +66,46 @@ def check(
 def find_problems(
     frame: pd.DataFrame, table: Table, parents: Mapping[str, pd.DataFrame] | None = None
 ) -> list[Problem]:
-    """Every broken rule of a frame, by row and column."""
+    """Every broken rule of a frame, sorted by row."""
     frame = frame.reset_index(drop=True)
+    problems: list[Problem] = []
     try:
         table.schema.validate(frame, lazy=True)
     except pa.errors.SchemaErrors as error:
-        return _from_failures(error.failure_cases, frame, table)
-    return _missing_parents(frame, table, parents or {})
+        problems = _from_failures(error.failure_cases, frame, table)
+    if any(problem.row is None for problem in problems):
+        return problems
+    known = {(problem.row, problem.column) for problem in problems}
+    orphans = _missing_parents(frame, table, parents or {})
+    problems += [one for one in orphans if (one.row, one.column) not in known]
+    return sorted(problems, key=lambda problem: problem.row or 0)
+
+
+def parse(
+    text: pd.DataFrame, table: Table, parents: Mapping[str, pd.DataFrame] | None = None
+) -> tuple[pd.DataFrame, list[Problem]]:
+    """Text, as read from a CSV file, in the table's types, and every problem in it.
+
+    Nothing is written as ``""``. A cell that cannot be read holds an impossible value; keys and
+    rules are not looked at in its row.
+    """
+    frame = text.reset_index(drop=True)
+    unreadable: list[Problem] = []
+    typed: dict[str, pd.Series[Any]] = {}
+    for name in frame.columns.intersection(pd.Index(list(table.columns))):
+        cells = frame[name].astype("str").fillna("")
+        typed[name], bad = _typed(cells, name, table.columns[name])
+        unreadable += bad
+    frame = frame.assign(**typed)
+    cells_ = {(problem.row, problem.column) for problem in unreadable}
+    rows = {problem.row for problem in unreadable}
+    problems = [
+        one
+        for one in find_problems(frame, table, parents)
+        if (one.row, one.column) not in cells_
+        and not (one.kind in ("key", "rule") and one.row in rows)
+    ]
+    return frame, sorted(unreadable + problems, key=lambda problem: problem.row or 0)
 
 
 def coerce(
@@ -77,21 +114,17 @@ def coerce(
     parents: Mapping[str, pd.DataFrame] | None = None,
     file: Path | None = None,
 ) -> pd.DataFrame:
-    """Turn a frame of text (as read from CSV) into the table's types, or name what is not."""
-    problems: list[Problem] = []
-    typed = {}
-    for name in text.columns:
-        if name in table.columns:
-            typed[name], bad = _typed(text[name], name, table.columns[name])
-            problems += bad
+    """Turn a frame of text into the table's types, or raise an error that names what is wrong."""
+    frame, problems = parse(text, table, parents)
     if problems:
         raise TableError(table, problems, file)
-    frame = text.assign(**typed)
-    check(frame, table, parents, file)
     return frame
 
 
-Typed = tuple["pd.Series[Any]", "pd.Series[bool]"]  # values, and which cells could not be read
+Typed = tuple["pd.Series[Any]", "pd.Series[bool]"]  # values, and which cells could be read
+_WHOLE = r"-?[0-9]{1,18}(?:\.0+)?"  # beyond 18 digits or with an exponent, numbers lose digits
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+|inf)(?:[eE][+-]?[0-9]{1,4})?"
+_ZONE = r"(?:Z|z|[+-][0-9]{2}:?(?:[0-9]{2})?)$"
 
 
 def _typed(
@@ -99,42 +132,50 @@ def _typed(
 ) -> tuple[pd.Series[Any], list[Problem]]:
     kind = str(column.dtype)
     family = next((family for family in _READERS if kind.startswith(family)), "text")
-    values, wrong = _READERS[family](text, kind)
-    if not column.nullable and family != "text":
-        wrong = wrong | (text == "")
+    values, readable = _READERS[family](text)
+    wrong = ~readable if not column.nullable else ~readable & (text != "")
     expected = column.description or kind
-    problems = [Problem(int(row), name, text[row], expected) for row in text.index[wrong]]
-    exact: Any = kind  # the stubs know dtypes only as literals
-    return values if problems or family == "text" else values.astype(exact), problems
+    return values, [Problem(int(row), name, text[row], expected) for row in text.index[wrong]]
 
 
-def _read_text(text: pd.Series[Any], _kind: str) -> Typed:
-    return text.mask(text == ""), pd.Series(False, index=text.index)
+def _read_text(text: pd.Series[Any]) -> Typed:
+    return text.mask(text == ""), pd.Series(True, index=text.index)
 
 
-def _read_flag(text: pd.Series[Any], _kind: str) -> Typed:
+def _read_flag(text: pd.Series[Any]) -> Typed:
     lower = text.str.lower()
-    return lower == "true", ~lower.isin(["true", "false"])
+    return lower == "true", lower.isin(["true", "false"])
 
 
-def _read_time(text: pd.Series[Any], _kind: str) -> Typed:
-    values = pd.to_datetime(text.mask(text == ""), utc=True, errors="coerce", format="ISO8601")
-    return values, values.isna() & (text != "")
+def _read_time(text: pd.Series[Any]) -> Typed:
+    zoned = text.str.contains(_ZONE, regex=True) & text.str.contains(":", regex=False)
+    times = pd.to_datetime(text.where(zoned), utc=True, errors="coerce", format="ISO8601")
+    return times.astype("datetime64[us, UTC]"), times.notna()
 
 
-def _read_number(text: pd.Series[Any], kind: str) -> Typed:
-    values = pd.to_numeric(text.mask(text == ""), errors="coerce")
-    wrong = values.isna() & (text != "")
-    if "int" in kind.lower():
-        wrong |= values.notna() & (values % 1 != 0)
-    return values, wrong
+def _read_number(text: pd.Series[Any]) -> Typed:
+    readable = text.str.fullmatch(_NUMBER).astype(bool)
+    return text.where(readable).astype("float64"), readable
 
 
-_READERS: dict[str, Callable[[pd.Series[Any], str], Typed]] = {
+def _read_whole(text: pd.Series[Any]) -> Typed:
+    readable = text.str.fullmatch(_WHOLE).astype(bool)
+    whole = text.where(readable, "-1").str.replace(r"\.0+$", "", regex=True)
+    values = whole.astype("int64")
+    # All different, so that no two of them make a key that occurs twice.
+    return values.where(readable, -1 - text.index.to_numpy()), readable
+
+
+def _read_whole_or_nothing(text: pd.Series[Any]) -> Typed:
+    values, readable = _read_whole(text)
+    return values.astype("Int64").where(readable), readable
+
+
+_READERS: dict[str, Callable[[pd.Series[Any]], Typed]] = {
     "bool": _read_flag,
     "datetime": _read_time,
-    "int": _read_number,
-    "Int": _read_number,
+    "int": _read_whole,
+    "Int": _read_whole_or_nothing,
     "float": _read_number,
     "text": _read_text,
 }
@@ -154,29 +195,29 @@ def _from_failures(failures: pd.DataFrame, frame: pd.DataFrame, table: Table) ->
 def _from_failure(case: Mapping[Any, Any], frame: pd.DataFrame, table: Table) -> Problem:
     check, named = str(case["check"]), str(case["failure_case"])
     row = None if pd.isna(case["index"]) else int(case["index"])
-    column, expected = _place(check, str(case["column"]), named, table)
+    kind, column, expected = _place(check, str(case["column"]), named, table)
     if row is None or column not in frame.columns:
-        return Problem(row, column, case["failure_case"], expected)
-    return Problem(row, column, frame[column].iloc[row], expected)
+        return Problem(row, column, case["failure_case"], expected, kind)
+    return Problem(row, column, frame[column].iloc[row], expected, kind)
 
 
-def _place(check: str, column: str, named: str, table: Table) -> tuple[str, str]:
-    """Which column a failed check is about, and what was expected there."""
+def _place(check: str, column: str, named: str, table: Table) -> tuple[Kind, str, str]:
+    """What sort of check failed, which column it is about, and what was expected there."""
     everything = ", ".join(table.columns)
     match check:
         case "column_in_dataframe":
-            return named, "this column, which is missing"
+            return "missing column", named, "this column, which is missing"
         case "column_in_schema":
-            return named, f"only the columns {everything}"
+            return "unknown column", named, f"only the columns {everything}"
         case "column_ordered":
-            return named, f"the order {everything}"
+            return "order", named, f"the order {everything}"
         case "multiple_fields_uniqueness":
-            return table.key[-1], f"a key ({', '.join(table.key)}) that occurs once"
+            return "key", table.key[-1], f"a key ({', '.join(table.key)}) that occurs once"
     for rule in table.rules:
         if check == rule.expected:
-            return rule.column, rule.expected
+            return "rule", rule.column, rule.expected
     known = table.columns.get(column)
-    return column, (known.description if known is not None else None) or check
+    return "cell", column, (known.description if known is not None else None) or check
 
 
 def _missing_parents(
@@ -187,11 +228,15 @@ def _missing_parents(
         if reference.table not in parents:
             continue
         columns = list(reference.columns)
-        known = pd.MultiIndex.from_frame(parents[reference.table][columns])
-        orphans = ~pd.MultiIndex.from_frame(frame[columns]).isin(known)
+        parent = parents[reference.table][columns]
+        if len(columns) == 1:
+            orphans = ~frame[columns[0]].isin(parent[columns[0]]).to_numpy(bool)
+        else:
+            known = pd.MultiIndex.from_frame(parent)
+            orphans = ~np.asarray(pd.MultiIndex.from_frame(frame[columns]).isin(known))
         expected = f"a row of the {reference.table} table"
         problems += [
-            Problem(int(row), columns[-1], frame[columns[-1]].iloc[row], expected)
+            Problem(int(row), columns[-1], frame[columns[-1]].iloc[row], expected, "reference")
             for row in orphans.nonzero()[0]
         ]
     return problems

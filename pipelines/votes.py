@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta import store, tables
+from pasta.annotations.aggregate import aggregate
+from pasta.annotations.batches import merged
+from pasta.annotations.rateable import explained
+from pasta.annotations.study import (
+    BATCHES,
+    SIMULATED,
+    VOTES,
+    batches_of,
+    summarise,
+    summarise_labels,
+    write_tables,
+)
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import project_root
+from pasta.stage import run_stage
+from pasta.tracking import tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    simulated: Annotated[Path, typer.Option(help="the batch of the simulated raters")],
-    batches: Annotated[Path, typer.Option(help="the folder of imported batches")],
-    out: Annotated[Path, typer.Option(help="folder for the tables of annotations")],
-    labels: Annotated[Path, typer.Option(help="the labels table to write")],
-) -> None:
+def main() -> None:
     """Merge the stored batches, later over earlier, and check every vote against its sample.
 
     The votes on each sample and question become one label: mode, mean and median, with the counts
     behind them.
     """
-    from pasta import store, tables
-    from pasta.annotations.aggregate import aggregate
-    from pasta.annotations.batches import merged
-    from pasta.annotations.importing import stored_folders
-    from pasta.annotations.merging import summarise, summarise_labels, write_tables
-    from pasta.annotations.rateable import explained
-    from pasta.params import load_params
-
-    ties = load_params().annotations.ties
-    sources = stored_folders(batches, simulated)
-    annotations = merged(sources)
-    write_tables(annotations, explained(folders), out)
-    store.write_json(summarise(annotations, len(sources)), out.with_suffix(".json"))
-    found = aggregate(annotations.votes, ties)
-    store.write(found, labels, tables.LABELS)
-    store.write_json(summarise_labels(found), labels.with_suffix(".json"))
+    params, root = load_params(), project_root()
+    out, sources = root / VOTES, batches_of(root)
+    with tracked_run(
+        "annotations",
+        "votes",
+        params.annotations.source,
+        inputs=[folder for folder in (root / SIMULATED, root / BATCHES) if folder.exists()],
+        params={"ties": params.annotations.ties},
+    ) as run:
+        annotations = merged(sources)
+        write_tables(annotations, explained(groups()), out)
+        store.write_json(summarise(annotations, len(sources)), out / "annotations.json")
+        labels = aggregate(annotations.votes, params.annotations.ties)
+        store.write(labels, out / "labels.parquet", tables.LABELS)
+        store.write_json(summarise_labels(labels), out / "labels.json")
+        run.log_metrics({name: len(part) for name, part in annotations.parts().items()})
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.annotations.coding import Coded, encode, joint_key
 from pasta.errors import PastaError
 from pasta.registry import did_you_mean
 from pasta.tables import LABELS, STARS
@@ -40,9 +39,10 @@ def aggregate(votes: pd.DataFrame, ties: Ties = "smallest") -> pd.DataFrame:
     if ties not in get_args(Ties):
         hint = did_you_mean(ties, list(get_args(Ties)))
         raise PastaError(f"there is no rule for ties called {ties!r}. {hint}")
-    samples, questions = encode(votes["sample_id"]), encode(votes["question"])
-    label = joint_key([samples, questions])
-    room = len(samples.levels) * len(questions.levels)
+    sample, samples = pd.factorize(votes["sample_id"], sort=True)
+    question, questions = pd.factorize(votes["question"], sort=True)
+    label = sample * len(questions) + question
+    room = len(samples) * len(questions)
     stars = votes["rating"].to_numpy(np.int64) - 1
     counts = np.bincount(label * len(STARS) + stars, minlength=room * len(STARS))
     counts = counts.reshape(room, len(STARS))
@@ -50,8 +50,8 @@ def aggregate(votes: pd.DataFrame, ties: Ties = "smallest") -> pd.DataFrame:
     given = np.flatnonzero(counts.any(axis=1))
     counts = counts[given]
     columns = {
-        "sample_id": Coded(given // max(len(questions.levels), 1), samples.levels).series(),
-        "question": Coded(given % max(len(questions.levels), 1), questions.levels).series(),
+        "sample_id": samples.take(given // max(len(questions), 1)).astype("str"),
+        "question": questions.take(given % max(len(questions), 1)).astype("str"),
         "mode": mode(counts, ties),
         "mean": counts @ _STARS / counts.sum(axis=1),
         "median": median(counts),

@@ -10,16 +10,16 @@ other gets a random share, which a small flow then evens out.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 IMAGE, TECHNIQUE = ["dataset", "image_id"], ["method", "backbone"]
 FACTORS = {"dataset": ["dataset"], "image": IMAGE, "technique": TECHNIQUE, "kind": ["kind"]}
@@ -112,9 +112,6 @@ def _evened(network: _Network, taken: Flags, left: Whole, people: int) -> Flags:
     Each group's amount is moved into its bounds. Then some nodes get more than they pass on and
     others less, and a flow along whatever may still be changed carries the excess between them.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_flow
-
     total = network.sums(left)
     low, high = total // people, -(-total // people)
     sums = np.clip(network.sums(taken), low, high)

@@ -15,13 +15,13 @@ from typing import Any
 import pandas as pd
 
 from pasta import store
-from pasta.annotations.coding import encode, fulfils, joint_key
-from pasta.annotations.formats.tidy_writing import write_csv
+from pasta.annotations.formats.tidy import read_table
 from pasta.annotations.records import PARTS, Annotations
 from pasta.annotations.relations import TOGETHER
 from pasta.contracts import Table
 from pasta.errors import InputError, PastaError
-from pasta.validation import check
+from pasta.text_files import write_csv
+from pasta.validation import check, coerce
 
 ABOUT = "batch.json"
 _NAME = re.compile(r"(\d{4,})-.+")
@@ -36,17 +36,15 @@ def write_batch(folder: Path, annotations: Annotations, about: Mapping[str, Any]
     """
     if folder.exists():
         raise PastaError(f"{folder}: is there already, and batches are never changed")
-    parts = {
-        name: _contractual(part, PARTS[name], folder / f"{name}.csv")
-        for name, part in annotations.parts().items()
-        if len(part)
-    }
+    parts = {name: part for name, part in annotations.parts().items() if len(part)}
+    for name, part in parts.items():
+        check(part, PARTS[name], file=folder / f"{name}.csv")
     store.sweep_folders(folder.parent, folder.name)
     with store.atomic_folder(folder) as temporary:
         files = {}
         for name, part in parts.items():
             file = temporary / f"{name}.csv"
-            write_csv(part, file)
+            write_csv(part.sort_values(list(PARTS[name].key)), file)
             files[file.name] = sha256(file)
         content = {**about, "counts": counted(annotations), "files": files}
         store.write_json(content, temporary / ABOUT)
@@ -65,7 +63,7 @@ def read_batch(folder: Path) -> Annotations:
             raise InputError("is missing from the batch", file=file, expected=_REPAIR)
         if sha256(file) != digest:
             raise InputError("was changed after it was stored", file=file, expected=_REPAIR)
-        parts[table.name] = _read_csv(file, table)
+        parts[table.name] = coerce(read_table(file).frame, table, file=file)
     return Annotations.of(parts)
 
 
@@ -148,64 +146,17 @@ def _is_batch(path: Path) -> bool:
     return path.is_dir() and not path.name.startswith(".")
 
 
-def _contractual(frame: pd.DataFrame, table: Table, file: Path) -> pd.DataFrame:
-    """The frame sorted by its key, or an error if it breaks its contract."""
-    if fulfils(frame, table):
-        return frame
-    check(frame, table, file=file)
-    return frame.sort_values(list(table.key), ignore_index=True)
-
-
 def _later_wins(frames: Iterable[pd.DataFrame], table: Table) -> pd.DataFrame:
     filled = [frame for frame in frames if len(frame)]
     if not filled:
         return table.frame([])
     if len(filled) == 1:  # batches are sorted
         return filled[0]
-    together = pd.concat(filled, ignore_index=True)
-    columns = {name: encode(together[name]) for name in table.key}
-    key = pd.Series(joint_key(list(columns.values())))
-    last = ~key.duplicated(keep="last").to_numpy(bool)
-    group = TOGETHER.get(table.name)
-    if group is not None:  # only the rows of the last batch that has the group
-        batch = pd.Series(range(len(filled))).repeat([len(one) for one in filled]).to_numpy()
-        answer = joint_key([columns[name] for name in group])
-        last &= batch == pd.Series(batch).groupby(answer).transform("max").to_numpy()
-    order = key[last].sort_values(kind="stable").index.to_numpy()
-    return together.take(order).reset_index(drop=True)
-
-
-def _read_csv(file: Path, table: Table) -> pd.DataFrame:
-    """Read what was written as CSV, in the table's types."""
-    import pyarrow as pa
-    import pyarrow.csv
-
-    kinds = {name: _arrow(str(column.dtype)) for name, column in table.columns.items()}
-    try:
-        read = pyarrow.csv.read_csv(
-            file,
-            pyarrow.csv.ReadOptions(use_threads=False),
-            pyarrow.csv.ParseOptions(newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(
-                column_types=kinds, null_values=[""], strings_can_be_null=True
-            ),
-        )
-    except pa.ArrowException as error:
-        raise InputError(f"cannot be read: {error}", file=file, expected=_REPAIR) from error
-    nullable = "Int64" in {str(column.dtype) for column in table.columns.values()}
-    mapper = {pa.int64(): pd.Int64Dtype()}.get if nullable else None
-    frame: pd.DataFrame = read.to_pandas(types_mapper=mapper)
-    if list(frame.columns) != list(table.columns):
-        check(frame, table, file=file)
-    exact: Any = dict(table.frame([]).dtypes.items())
-    return frame.astype(exact)
-
-
-def _arrow(kind: str) -> Any:
-    import pyarrow as pa
-
-    kinds = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-    if kind.startswith("datetime"):
-        return pa.timestamp("us", "UTC")
-    family = next((family for family in kinds if kind.lower().startswith(family)), None)
-    return pa.large_string() if family is None else kinds[family]
+    key = list(table.key)
+    together = pd.concat(filled, keys=range(len(filled)), names=["batch", "row"])
+    if table.name in TOGETHER:  # only the rows of the last batch that has the group
+        batch = together.index.get_level_values("batch").to_series(index=together.index)
+        group = [together[name] for name in TOGETHER[table.name]]
+        together = together[batch == batch.groupby(group).transform("max")]
+    last = together.drop_duplicates(key, keep="last")
+    return last.sort_values(key, ignore_index=True)

@@ -1,7 +1,8 @@
-"""The one validation that every submission goes through, whatever its format.
+"""The one check that every submission goes through, whatever its format.
 
-:func:`check` says everything that is wrong at once, each with its place and a fix. Only a
-submission without findings becomes annotations.
+:func:`check` finds everything that is wrong at once, each with its place and a fix: cells, columns,
+keys and references by the contracts (:mod:`pasta.validation`), the rest by
+:mod:`~pasta.annotations.relations`. Only a submission without findings becomes annotations.
 """
 
 from __future__ import annotations
@@ -10,24 +11,66 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pasta.annotations.cells import Names, Part, read_part
-from pasta.annotations.coding import Mask, coded_as, positions
 from pasta.annotations.protocol import Protocol
-from pasta.annotations.records import PARTS, Annotations, Finding, Submission
+from pasta.annotations.records import PARTS, Annotations, Finding, Submission, place, quoted
 from pasta.annotations.relations import (
+    THINGS,
     Compared,
-    broken_rules,
     compare,
+    first_rows,
     incomplete_rankings,
-    repetitions,
+    repetition,
     too_many_votes,
 )
+from pasta.contracts import Table
 from pasta.registry import did_you_mean
+from pasta.tables import BOX
+from pasta.validation import Problem, parse
 
+OPTIONAL = frozenset({"submitted_at", "age", "sex", "country", "simulated"})
 _SHOWN_PLACES = 5
+_BAD_PATH = ("a path leaves the folder of the study", "give it below the folder, without '..'")
+_CELLS: Mapping[str, tuple[str, str]] = {
+    "rating": (
+        "the rating is not a whole number from 1 to 5",
+        "give 1, 2, 3, 4 or 5 stars, or remove the row",
+    ),
+    "sample_id": (
+        "the sample is not written as dataset/image/method/backbone",
+        "correct the id, for example coco/1323/gradcam/resnet50",
+    ),
+    "annotator_id": (
+        "the annotator's id is empty or has a slash or a space in it",
+        "give each annotator a name of letters and digits",
+    ),
+    "submitted_at": (
+        "the time cannot be read or has no zone",
+        "write it like 2024-05-01T12:30:00Z, or leave it empty",
+    ),
+    "age": (
+        "the age is not a whole number of years from 0 to 130",
+        "correct the age, or leave it empty",
+    ),
+    "simulated": ("the mark of simulated votes is not true or false", "write true or false"),
+    "text": ("the description is empty", "give the words, or remove the row"),
+    "image": _BAD_PATH,
+    "activations": _BAD_PATH,
+    **dict.fromkeys(
+        BOX, ("a side of a box is not between 0 and 1", "give it as a fraction of the image")
+    ),
+}
+_REFERENCES = {
+    "sample_id": (
+        "the sample is not known",
+        "correct the id, or compute the explanation first (see the explanations table)",
+    ),
+    "annotator_id": (
+        "the annotator is not known",
+        "correct the id, or give an annotators table that has it",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -71,16 +114,22 @@ def check(submission: Submission, known: Known, replace: bool = False) -> Checke
     values, is fine.
     """
     findings = [*submission.findings, *_protocol(submission, known), *_unknown_tables(submission)]
-    names = _names(submission, known)
+    parents = _parents(submission, known)
     compared: dict[str, Compared] = {}
     for name, table in PARTS.items():
         if name not in submission.tables:
             continue
-        part, wrong = read_part(submission.tables[name], table, names.get(name, {}))
+        rows, wrong = _parsed(submission.tables[name], table, parents)
         findings += wrong
-        if part is not None:
-            compared[name], wrong = _related(part, known, replace)
-            findings += wrong
+        if rows is None:
+            continue
+        stored: pd.DataFrame = getattr(known.stored, name)
+        if name == "rankings":
+            findings += incomplete_rankings(rows, known.protocol)
+        if name == "votes":
+            findings += too_many_votes(rows, stored, known.votes_per_sample)
+        compared[name] = compare(rows, stored, table, replace)
+        findings += compared[name].findings
     if findings:
         return Checked(None, None, tuple(findings))
     return Checked(
@@ -99,21 +148,20 @@ def summary(findings: Iterable[Finding]) -> list[str]:
     for finding in findings:
         key = (finding.table, finding.column, finding.problem)
         groups.setdefault(key, []).append(finding)
-    return [line for key, group in groups.items() for line in _told(key, group)]
+    return [line for key, group in groups.items() for line in _lines(key, group)]
 
 
-def _told(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[str]:
+def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[str]:
     table, column, problem = key
     where = f"{table}, column {column!r}" if column else table
     yield f"{where}: {problem}" + (f" ({len(group)} times)" if len(group) > 1 else "")
     for finding in group[:_SHOWN_PLACES]:
-        told = [text for text in (finding.place, finding.found) if text]
-        if told:
-            yield f"  {': '.join(told)}"
+        words = [text for text in (finding.place, finding.found) if text]
+        if words:
+            yield f"  {': '.join(words)}"
     if len(group) > _SHOWN_PLACES:
         yield f"  and {len(group) - _SHOWN_PLACES} more"
-    fixes = list(dict.fromkeys(finding.fix for finding in group))
-    for fix in fixes[:_SHOWN_PLACES]:
+    for fix in list(dict.fromkeys(finding.fix for finding in group))[:_SHOWN_PLACES]:
         yield f"  fix: {fix}"
 
 
@@ -132,62 +180,83 @@ def _unknown_tables(submission: Submission) -> Iterator[Finding]:
             yield Finding("a table is not known", fix, table=name)
 
 
-def _related(part: Part, known: Known, replace: bool) -> tuple[Compared, list[Finding]]:
-    """What concerns more than one cell; a repeated row is looked at once."""
-    stored: pd.DataFrame = getattr(known.stored, part.table.name)
-    once, findings = repetitions(part)
-    findings += broken_rules(part)
-    if not once.all():
-        columns = {name: column.at(once) for name, column in part.columns.items()}
-        part = Part(part.table, part.place[once], columns)
-    at = positions(stored, part.key())
-    if part.table.name == "rankings":
-        findings += incomplete_rankings(part, known.protocol)
-    if part.table.name == "votes":
-        findings += too_many_votes(part, stored, at, known.votes_per_sample)
-    compared = compare(part, stored, at, replace)
-    return compared, findings + compared.findings
+def _parents(submission: Submission, known: Known) -> dict[str, pd.DataFrame]:
+    """Which samples and people votes may speak of: those known here, and those of the file."""
 
+    def names(column: str, stored: pd.DataFrame, table: str, *more: pd.Series) -> pd.DataFrame:
+        given = submission.tables.get(table)
+        own = [given[column].astype("str")] if given is not None and column in given else []
+        return pd.concat([stored[column], *own, *more], ignore_index=True).to_frame(column)
 
-def _names(submission: Submission, known: Known) -> dict[str, dict[str, Names]]:
-    """Which samples and people each table may speak of."""
-    shown = [known.stored.shown["sample_id"], *_given(submission, "shown", "sample_id")]
-    people = [known.stored.annotators["annotator_id"]]
-    people += _given(submission, "annotators", "annotator_id")
-    sample = Names(
-        lambda texts: _among(texts, [known.sample_ids, *shown]),
-        "the sample is not known",
-        "correct the id, or compute the explanation first (see the explanations table)",
-    )
-    annotator = Names(
-        lambda texts: _among(texts, people),
-        "the annotator is not known",
-        "correct the id, or give an annotators table that has it",
-    )
-    inside = Names(
-        lambda texts: ~texts.str.contains(r"(?:^|[/\\])\.\.?(?:[/\\]|$)").to_numpy(bool),
-        "a path leaves the folder of the study",
-        "give it below the folder, without '.' and '..'",
-    )
-    both = {"sample_id": sample, "annotator_id": annotator}
+    here = known.sample_ids.to_series().astype("str")
     return {
-        "votes": both,
-        "descriptions": both,
-        "boxes": both,
-        "rankings": {"annotator_id": annotator},
-        "shown": dict.fromkeys(("sample_id", "image", "activations"), inside),
+        "explanations": names("sample_id", known.stored.shown, "shown", here),
+        "annotators": names("annotator_id", known.stored.annotators, "annotators"),
     }
 
 
-def _given(submission: Submission, table: str, column: str) -> list[pd.Series[Any]]:
-    """The names that a submission itself brings along."""
-    frame = submission.tables.get(table)
-    return [frame[column]] if frame is not None and column in frame.columns else []
+def _parsed(
+    given: pd.DataFrame, table: Table, parents: Mapping[str, pd.DataFrame]
+) -> tuple[pd.DataFrame | None, list[Finding]]:
+    """The good rows in the table's types, by their places, and what is wrong with the others.
+
+    There are none if columns are missing or unknown.
+    """
+    text = given.astype("str").fillna("")
+    for name in OPTIONAL.intersection(table.columns).difference(text.columns):
+        text[name] = ""
+    if "simulated" in table.columns:
+        text["simulated"] = text["simulated"].replace("", "false")
+    ours = [name for name in table.columns if name in text.columns]
+    text = text[[*ours, *text.columns.difference(ours, sort=False)]]
+    frame, problems = parse(text, table, parents)
+    frame.index = given.index
+    order = {name: number for number, name in enumerate(text.columns)}
+    problems.sort(key=lambda one: (order.get(one.column or "", -1), one.row or 0))
+    findings = list(_findings(problems, text, frame, table))
+    if any(problem.row is None for problem in problems):
+        return None, findings
+    bad = {problem.row for problem in problems}
+    return frame[[row not in bad for row in range(len(frame))]] if bad else frame, findings
 
 
-def _among(texts: pd.Series[Any], names: Iterable[pd.Series[Any] | pd.Index[Any]]) -> Mask:
-    found: Mask = np.zeros(len(texts), bool)
-    for known in names:
-        names_in_use = pd.Series(known.unique().astype("str"))
-        found |= coded_as(texts, names_in_use) >= 0
-    return found
+def _findings(
+    problems: list[Problem], text: pd.DataFrame, frame: pd.DataFrame, table: Table
+) -> Iterator[Finding]:
+    cells = {name: text[name].to_numpy(object) for name in table.columns if name in text.columns}
+    twice = any(problem.kind == "key" for problem in problems)
+    first = first_rows(frame, list(table.key)) if twice else None
+    for problem in problems:
+        row, column = problem.row, problem.column or ""
+        if row is None:
+            yield Finding(*_words(problem, table, ""), table.name, column=column)
+        elif problem.kind == "key" and first is not None:
+            yield repetition(frame, row, int(first[row]), table)
+        else:
+            looked_at = BOX if problem.kind == "rule" else (column,)
+            found = ", ".join(quoted(cells[name][row]) for name in looked_at)
+            words = _words(problem, table, cells[column][row])
+            yield Finding(*words, table.name, place(text.index[row]), column, found)
+
+
+def _words(problem: Problem, table: Table, text: str) -> tuple[str, str]:
+    """What is wrong, in general words, and what can be done about it."""
+    column = problem.column or ""
+    match problem.kind:
+        case "missing column":
+            about = table.columns[column].description
+            return "a column is missing", f"add the column {column!r}: {about}"
+        case "unknown column":
+            hint = did_you_mean(column, list(table.columns))
+            return "a column is not known", f"rename or remove it. {hint}"
+        case "reference":
+            return _REFERENCES[column]
+        case "rule":
+            return f"a {THINGS[table.name]} has not: {problem.expected}", "correct or remove it"
+    if problem.expected.startswith("one of "):
+        choices = problem.expected.removeprefix("one of ").split(", ")
+        by_lower = {choice.lower(): choice for choice in choices}
+        nearest = by_lower.get(text.strip().lower(), text)
+        return f"the {column} is not known", did_you_mean(nearest, choices)
+    default = (f"the {column} is not as expected: {problem.expected}", "correct the value")
+    return _CELLS.get(column, default)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pasta.annotations.formats.folders import new_folder
-from pasta.annotations.formats.label_studio_project import write_labelling_config
-from pasta.annotations.formats.label_studio_writing import write_label_studio
+from pasta.annotations.formats.files import new_folder
+from pasta.annotations.formats.label_studio_writing import (
+    write_label_studio,
+    write_labelling_config,
+)
 from pasta.annotations.formats.releasing import Rated, write_released
-from pasta.annotations.formats.tidy_writing import write_tidy
+from pasta.annotations.formats.tidy import write_tidy
 from pasta.annotations.protocol import Protocol
+from pasta.annotations.rateable import Views
 from pasta.annotations.records import Annotations
-from pasta.annotations.views import Views
-from pasta.progress import Bar, bar
+from pasta.layout import Group
+from pasta.progress import bar
 
 TASKS, CONFIGURATION = "tasks.json", "config.xml"
 
@@ -23,16 +26,15 @@ def write_exports(
     out: Path,
     form: str,
     protocol: Protocol,
-    folders: Sequence[Path],
+    groups: Sequence[Group],
 ) -> None:
     """Write one format into a new folder, or ``all`` into folders of their own below it.
 
-    ``folders`` are those of the datasets, for the pictures of a release; without them only its
-    JSON is written.
+    ``groups`` have the pictures of a release; without them only its JSON is written.
     """
     writers: dict[str, Callable[[Path], None]] = {
         "tidy": lambda place: write_tidy(annotations, place, protocol.version),
-        "released": lambda place: _released(annotations, place, protocol, folders),
+        "released": lambda place: _released(annotations, place, protocol, groups),
         "label_studio": lambda place: _label_studio(annotations, place, protocol),
     }
     if form != "all":
@@ -44,23 +46,20 @@ def write_exports(
 
 
 def _released(
-    annotations: Annotations, place: Path, protocol: Protocol, folders: Sequence[Path]
+    annotations: Annotations, place: Path, protocol: Protocol, groups: Sequence[Group]
 ) -> None:
-    if not folders:
-        write_released(annotations, place, None, protocol.version)
+    if not groups:
+        write_released(annotations, place, protocol.version)
         return
     samples = annotations.votes["sample_id"].nunique()
+    views = Views(groups)
     with bar("pictures", samples, "samples") as line:
-        seen = _counted(Views(folders).rated, line)
-        write_released(annotations, place, seen, protocol.version)
 
+        def rated(sample: str) -> Rated:
+            line.advance()
+            return views.rated(sample)
 
-def _counted(rated: Callable[[str], Rated], line: Bar) -> Callable[[str], Rated]:
-    def one(sample: str) -> Rated:
-        line.advance()
-        return rated(sample)
-
-    return one
+        write_released(annotations, place, protocol.version, rated)
 
 
 def _label_studio(annotations: Annotations, place: Path, protocol: Protocol) -> None:

@@ -27,6 +27,7 @@ from pasta.annotations.batches import (
     write_batch,
 )
 from pasta.annotations.checking import Checked, Counts, Known, check, summary
+from pasta.annotations.formats.base import read
 from pasta.annotations.protocol import Protocol
 from pasta.annotations.records import Finding, Submission
 from pasta.errors import PastaError
@@ -91,8 +92,6 @@ def import_file(
     SubmissionError
         If anything is wrong; nothing is stored then.
     """
-    from pasta.annotations.formats.base import read
-
     digest = source_digest(path, annotators)
     with store.exclusive(lock_of(root)):
         if root.is_dir():

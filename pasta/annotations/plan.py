@@ -7,20 +7,19 @@ doi:10.48550/arXiv.2411.02470). Every sample goes to the same number of differen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from pasta.annotations.assignment import FACTORS, IMAGE, TECHNIQUE, assign, codes
 from pasta.errors import InputError, PastaError
 from pasta.seeds import generator
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
+Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 # An assumption, for the papers give no times: a sentence and boxes about half a minute, then six
 # ratings of ten seconds.
@@ -227,8 +226,6 @@ def _extremes(counts: Whole) -> dict[str, Any]:
 
 def _in_common(sample: Whole, person: Whole) -> Whole:
     """For each pair of annotators the number of samples that both rate."""
-    from scipy.sparse import csr_array
-
     rated = csr_array((np.ones(len(sample), dtype=np.int64), (person, sample)))
     together = (rated @ rated.T).toarray()
     return np.asarray(together[np.triu_indices(len(together), 1)])

@@ -14,8 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from pasta.errors import InputError, PastaError
+from pasta.params import Params
 from pasta.params.base import Count, Section
 from pasta.registry import did_you_mean
 from pasta.tables import QUESTIONS, RANKINGS
@@ -38,7 +41,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 class Phase(Section):
-    """What an annotator has before the eyes, and the questions that belong to it."""
+    """What an annotator sees at a time, and the questions that belong to it."""
 
     id: PhaseId
     title: Text
@@ -165,7 +168,7 @@ _QUESTIONS = TypeAdapter(dict[str, dict[str, Any]])
 
 
 @lru_cache(maxsize=8)  # the objects are frozen
-def load_protocol(version: str = "p2", file: Path = FILE) -> Protocol:
+def load_protocol(version: str, file: Path = FILE) -> Protocol:
     """Read one version of the protocol."""
     document = _document(file)
     if version not in document.versions:
@@ -178,6 +181,11 @@ def load_protocol(version: str = "p2", file: Path = FILE) -> Protocol:
         raise _broken(error, file, [question["id"] for question in content["questions"]]) from None
 
 
+def study_protocol(params: Params) -> Protocol:
+    """The protocol of the study that the parameters describe; analyses and reports use it too."""
+    return load_protocol(params.annotations.protocol)
+
+
 def versions(file: Path = FILE) -> tuple[str, ...]:
     """The versions that can be loaded."""
     return tuple(_document(file).versions)
@@ -185,9 +193,6 @@ def versions(file: Path = FILE) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2)
 def _document(file: Path) -> _Document:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
         content = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
         return _Document.model_validate(content)

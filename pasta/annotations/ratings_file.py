@@ -6,8 +6,6 @@ asked for, so that a table from a spreadsheet will do; what is wrong is refused 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.annotations.formats.decoding import as_utf8, read_lines
-from pasta.annotations.formats.tidy import DELIMITERS
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
+from pasta.text_files import read_csv
 
 KEY = ("sample_id", "annotator_id", "question")
 RATINGS = ((*KEY, "rating"), ("submitted_at", "simulated"))
@@ -104,62 +101,25 @@ def read_samples(file: Path) -> tuple[pd.DataFrame, tuple[str, ...]]:
 
 
 def read_text(file: Path, needed: Sequence[str], optional: Sequence[str]) -> Given:
-    """The known columns of a CSV file as trimmed text.
-
-    Understood: commas, semicolons or tabs, a byte-order mark, any line ends, quoted cells, blank
-    lines.
-    """
-    text = as_utf8(read_lines(file), file).decode("utf-8")
-    delimiter = _delimiter(text, (*needed, *optional))
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter, strict=True)
-    before = 0
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                rows.append([cell.strip() for cell in cells])
-                lines.append(before + 1)
-            before = reader.line_num
-    except csv.Error as error:
-        raise InputError(f"cannot be read as CSV: {error}", file=file, row=before + 1) from error
-    if not rows:
-        raise InputError("is empty", file=file, expected=f"columns {', '.join(needed)}")
-    header = rows[0]
-    _check_header(file, lines[0], header, needed)
-    for cells, line in zip(rows, lines, strict=True):
-        if len(cells) != len(header):
-            problem = f"the row has {len(cells)} cells"
-            raise InputError(
-                problem, file=file, row=line, expected=f"{len(header)} cells, as in the header"
-            )
-    frame = pd.DataFrame(rows[1:], columns=header, dtype=str)
-    columns = [name for name in (*needed, *optional) if name in header]
-    ignored = tuple(name for name in header if name not in columns)
-    return Given(file, frame[columns], np.array(lines[1:], np.int64), ignored)
-
-
-def _delimiter(text: str, names: Sequence[str]) -> str:
-    """The delimiter by which the first line has most of the names."""
-    first = next((line for line in text.splitlines() if line.strip()), "")
-    return max(DELIMITERS, key=lambda sign: sum(_bare(one) in names for one in first.split(sign)))
-
-
-def _bare(cell: str) -> str:
-    return cell.strip().strip('"').strip()
-
-
-def _check_header(file: Path, line: int, header: list[str], needed: Sequence[str]) -> None:
-    twice = [name for name in header if name and header.count(name) > 1]
-    if twice:
-        raise InputError("stands twice", file=file, row=line, column=twice[0], expected="it once")
+    """The known columns of a CSV file as trimmed text."""
+    names = (*needed, *optional)
+    text = read_csv(file, names, f"columns {', '.join(needed)}")
+    header = list(text.frame.columns)
     for name in needed:
         if name not in header:
             given = [one for one in header if one and one not in needed]
             hint = did_you_mean(name, given) if given else "There are no other columns."
             expected = f"the columns {', '.join(needed)}"
             problem = f"this column is missing. {hint.replace('Known:', 'Given:')}"
-            raise InputError(problem, file=file, row=line, column=name, expected=expected)
+            raise InputError(problem, file=file, row=1, column=name, expected=expected)
+    for line, cells in text.ragged:
+        problem, expected = f"the row has {cells} cells", f"{len(header)} cells, as in the header"
+        raise InputError(problem, file=file, row=line, expected=expected)
+    columns = [name for name in names if name in header]
+    frame = text.frame[columns].apply(lambda cells: cells.str.strip())
+    frame = frame[(frame != "").any(axis=1)]
+    ignored = tuple(name for name in header if name not in columns)
+    return Given(file, frame.reset_index(drop=True), frame.index.to_numpy(np.int64), ignored)
 
 
 def _named(given: Given, name: str) -> None:

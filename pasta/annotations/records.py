@@ -1,7 +1,7 @@
 """What travels between the parts of a rating study.
 
 A file is read into a :class:`Submission`: text as it was found, each row with its place. Checking
-turns it into :class:`Annotations`, typed and believed, or into a list of :class:`Finding`.
+turns it into :class:`Annotations`, typed and checked, or into a list of :class:`Finding`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ PARTS: Mapping[str, Table] = {
     )
 }
 
+_LONGEST = 80  # value in a message
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -42,14 +44,24 @@ class Finding:
     found: str | None = None
 
 
+def place(value: object) -> str:
+    """Where a row stood: lines are numbers, other places are words already."""
+    return value if isinstance(value, str) else f"line {value}"
+
+
+def quoted(value: object) -> str:
+    """A value in a message, never long."""
+    text = repr(value) if value != "" else "nothing"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]}...'"
+
+
 @dataclass(frozen=True)
 class Submission:
     """What a file says, before it is believed.
 
-    ``tables`` holds, by the name of the table, frames with the table's columns as text: plain or
-    categorical strings, ``""`` where nothing was given, optional columns left out. The index of
-    each frame is ``place``: the line of a CSV file as an integer, or words such as
-    ``"entry 12, Annotation 3"``.
+    ``tables`` holds, by the name of the table, frames with the table's columns as text, ``""``
+    where nothing was given, optional columns left out. The index of each frame is ``place``: the
+    line of a CSV file as an integer, or words such as ``"entry 12, Annotation 3"``.
     """
 
     source: str  # name of the file

@@ -1,4 +1,7 @@
-"""The second half of checking: rows against each other, against the protocol and what is stored."""
+"""Rows against each other, against the protocol and against what is stored.
+
+Frames are in their tables' types; their index is the place of each row in the submission.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pasta.annotations.cells import Part, found, place
-from pasta.annotations.coding import Codes, Mask, coded_as, joint_key
 from pasta.annotations.protocol import Protocol
-from pasta.annotations.records import Finding
-from pasta.tables import BOX
+from pasta.annotations.records import Finding, place, quoted
+from pasta.contracts import Table
 
 # Boxes are one answer together: a set of them is stored, and overruled, as a whole.
 TOGETHER: Mapping[str, tuple[str, ...]] = {"boxes": ("sample_id", "annotator_id")}
-
-_THINGS = {
+THINGS = {
     "votes": "vote",
     "annotators": "annotator",
     "descriptions": "description",
@@ -26,6 +27,10 @@ _THINGS = {
     "rankings": "position",
     "shown": "sample",
 }
+_STORED = " stored"  # suffix of columns
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -38,140 +43,110 @@ class Compared:
     findings: list[Finding]
 
 
-def broken_rules(part: Part) -> list[Finding]:
-    """Rows that break a rule between their columns."""
-    findings = []
-    everything = np.ones(len(part.place), bool)
-    for rule in part.table.rules:
-        for row in _rows(~rule.holds(part.frame(everything)).to_numpy(bool)):
-            values = ", ".join(_value(part, name, row) for name in _box(part))
-            text = f"a {_THINGS[part.table.name]} has not: {rule.expected}"
-            findings.append(_finding(part, row, text, "correct or remove it", rule.column, values))
-    return findings
+def first_rows(frame: pd.DataFrame, key: list[str]) -> Places:
+    """For each row the number of the first row that has its key."""
+    codes = frame.groupby(key, sort=False, dropna=False).ngroup().to_numpy()
+    first: Places = np.unique(codes, return_index=True)[1][codes]
+    return first
 
 
-def repetitions(part: Part) -> tuple[Mask, list[Finding]]:
-    """Which rows have a key of their own, and findings for the others.
-
-    The first row of a key counts; each later one says the same, or contradicts it.
-    """
-    keys = pd.Series(joint_key(list(part.key().values())))
-    later = keys.duplicated().to_numpy(bool)
-    if not later.any():
-        return ~later, []
-    first = dict(zip(keys[~later], np.flatnonzero(~later), strict=True))
-    name = _THINGS[part.table.name]
-    findings = []
-    for row in _rows(later):
-        other = first[keys[row]]
-        changed = next(_differences(part, row, other), None)
-        if changed is None:
-            problem, fix = f"the same {name} stands there twice", "remove the second one"
-            column = part.table.key[0]
-        else:
-            problem, fix = f"a {name} contradicts another of the same file", "keep one of the two"
-            column = changed
-        where = f"{_value(part, column, row)}, and at {place(part.place[other])} "
-        where += _value(part, column, other)
-        findings.append(_finding(part, row, problem, fix, column, where))
-    return ~later, findings
+def repetition(frame: pd.DataFrame, row: int, other: int, table: Table) -> Finding:
+    """The finding on a row whose key stands in an earlier row too."""
+    name, where = THINGS[table.name], place(frame.index[row])
+    problem, fix = f"the same {name} stands there twice", "remove the second one"
+    column = table.key[0]
+    for differing in table.columns:
+        here, there = frame[differing].iloc[row], frame[differing].iloc[other]
+        if not (pd.isna(here) and pd.isna(there)) and _word(here) != _word(there):
+            problem = f"a {name} contradicts another of the same file"
+            fix, column = "keep one of the two", differing
+            break
+    values = [_word(frame[column].iloc[one]) for one in (row, other)]
+    found = f"{values[0]}, and at {place(frame.index[other])} {values[1]}"
+    return Finding(problem, fix, table.name, where, column, found)
 
 
-def compare(part: Part, stored: pd.DataFrame, at: Codes, replace: bool) -> Compared:
-    """Hold rows of different keys against the stored ones; ``replace`` lets them overrule.
-
-    ``at`` says where the key of each row is stored, -1 if it is not.
-    A value that is missing on one side contradicts nothing: the row then keeps the other.
-    """
-    order = np.argsort(joint_key(list(part.key().values())), kind="stable")
-    rows = part.frame(order)
-    at = at[order]
-    changed, conflict = at < 0, np.zeros(len(rows), bool)
-    columns: dict[str, Mask] = {}
-    both = np.flatnonzero(at >= 0)
-    if len(both):
-        rows, differs, columns = _filled(rows, stored, at, both, part.table.key)
-        conflict[both] = np.any(list(columns.values()), axis=0) if columns else False
-        changed[both] = differs
-    group = TOGETHER.get(part.table.name)
-    overruled = int(conflict.sum())
-    if group is not None and not stored.empty:
-        changed, torn, overruled = _whole_groups(rows, stored, group, changed)
-        conflict |= torn
-    findings = [] if replace else list(_conflicts(part, order, rows, stored, at, conflict, columns))
-    new = rows if changed.all() else rows[changed].reset_index(drop=True)
-    return Compared(rows, new, overruled, findings)
-
-
-def too_many_votes(part: Part, stored: pd.DataFrame, at: Codes, limit: int) -> list[Finding]:
+def too_many_votes(votes: pd.DataFrame, stored: pd.DataFrame, limit: int) -> list[Finding]:
     """Votes beyond the limit for a sample and question, the stored ones counted first."""
-    names = ("sample_id", "question")
-    pair = joint_key([part.columns[name] for name in names])
-    room = int(np.prod([len(part.columns[name].levels) for name in names]))
-    there = at >= 0
-    votes = np.bincount(pair[~there], minlength=room)
-    if not stored.empty:
-        sample, question = (coded_as(stored[name], part.columns[name].levels) for name in names)
-        both = (sample >= 0) & (question >= 0)
-        width = len(part.columns["question"].levels)
-        votes = votes + np.bincount(sample[both] * width + question[both], minlength=room)
-    if not (votes > limit).any():
-        return []
-    rows = np.flatnonzero(~there & (votes[pair] > limit))
-    rank = pd.Series(pair[rows]).groupby(pair[rows]).cumcount().to_numpy()
-    fresh = np.bincount(pair[rows], minlength=room)
-    number = votes[pair[rows]] - fresh[pair[rows]] + rank + 1
+    pair = ["sample_id", "question"]
+    keys = [*pair, "annotator_id"]
+    known = pd.MultiIndex.from_frame(votes[keys]).isin(pd.MultiIndex.from_frame(stored[keys]))
+    fresh = votes[~known]
+    before = stored.groupby(pair).size().reindex(pd.MultiIndex.from_frame(fresh[pair])).fillna(0)
+    number = fresh.groupby(pair).cumcount().to_numpy() + before.to_numpy(np.int64) + 1
+    over = fresh[number > limit]
     fix = "remove votes until each sample and question has enough, or allow more votes per sample"
     return [
-        _finding(part, row, f"more than {limit} votes for a sample and question", fix, "sample_id",
-                 f"vote {n} on {_value(part, 'question', row)} of "
-                 f"{_value(part, 'sample_id', row)}")
-        for row, n in zip(rows.tolist(), number.tolist(), strict=True)
-        if n > limit
-    ]  # fmt: skip
+        Finding(
+            f"more than {limit} votes for a sample and question",
+            fix,
+            "votes",
+            place(where),
+            "sample_id",
+            f"vote {n} on {quoted(question)} of {quoted(sample)}",
+        )
+        for where, sample, question, n in zip(
+            over.index, over["sample_id"], over["question"], number[number > limit], strict=True
+        )
+    ]
 
 
-def incomplete_rankings(part: Part, protocol: Protocol) -> list[Finding]:
+def incomplete_rankings(rankings: pd.DataFrame, protocol: Protocol) -> list[Finding]:
     """Rankings that are not the protocol's items at positions 1 to n, each once."""
-    frame = part.frame(np.ones(len(part.place), bool))
     findings = []
-    for (_, question), group in frame.groupby(["annotator_id", "question"], sort=False):
+    for (_, question), group in rankings.groupby(["annotator_id", "question"], sort=False):
         items = protocol.question(str(question)).item_ids
-        row = int(group.index[0])
+        where = place(group.index[0])
         if sorted(group["item"]) != sorted(items):
             problem = "a ranking does not have exactly the items of the protocol"
             fix = f"rank each once: {', '.join(items)}"
-            said = ", ".join(map(found, group["item"]))
-            findings.append(_finding(part, row, problem, fix, "item", said))
+            found = ", ".join(map(quoted, group["item"]))
+            findings.append(Finding(problem, fix, "rankings", where, "item", found))
         elif sorted(group["position"]) != list(range(1, len(items) + 1)):
             problem = "the positions of a ranking are not 1, 2, 3 ... each once"
             fix = "correct the positions, or remove a ranking that was left untouched"
-            said = ", ".join(map(str, group["position"]))
-            findings.append(_finding(part, row, problem, fix, "position", said))
+            found = ", ".join(map(str, group["position"]))
+            findings.append(Finding(problem, fix, "rankings", where, "position", found))
     return findings
 
 
-def _filled(
-    rows: pd.DataFrame, stored: pd.DataFrame, at: Codes, both: Codes, key: tuple[str, ...]
-) -> tuple[pd.DataFrame, Mask, dict[str, Mask]]:
-    """Rows completed by what is stored; which then differ, and which columns contradict."""
-    differs, columns = np.zeros(len(both), bool), {}
-    rows = rows.copy(deep=False)
-    for name in rows.columns:
+def compare(rows: pd.DataFrame, stored: pd.DataFrame, table: Table, replace: bool) -> Compared:
+    """Hold rows of different keys against the stored ones; ``replace`` lets them overrule.
+
+    A value that is missing on one side contradicts nothing: the row then keeps the other.
+    """
+    key = list(table.key)
+    if stored.empty:
+        ordered = rows.sort_values(key, ignore_index=True)
+        return Compared(ordered, ordered, 0, [])
+    both = rows.merge(stored, on=key, how="left", suffixes=("", _STORED), indicator="there")
+    there = (both["there"] == "both").to_numpy()
+    changed = ~there
+    conflicts: dict[str, Mask] = {}
+    for name, column in table.columns.items():
         if name in key:
             continue
-        here = rows[name].iloc[both].reset_index(drop=True)
-        there = stored[name].iloc[at[both]].reset_index(drop=True)
-        same = (here == there).fillna(False).to_numpy(bool)
-        given, known = here.notna().to_numpy(bool), there.notna().to_numpy(bool)
-        if (given & known & ~same).any():
-            columns[name] = given & known & ~same
-        differs |= given & ~same
-        if (known & ~given).any():
-            whole = rows[name].copy()
-            whole.iloc[both[known & ~given]] = there[known & ~given].array
-            rows[name] = whole
-    return rows, differs, columns
+        ours, theirs = both[name], both[f"{name}{_STORED}"]
+        given = ours.notna().to_numpy()
+        different = there & given & ~(ours == theirs).fillna(False).to_numpy(bool)
+        changed |= different
+        conflicts[name] = different & theirs.notna().to_numpy()
+        if column.nullable:
+            both[name] = ours.where(given | ~there, theirs)
+    conflict: Mask = np.any([np.zeros(len(both), bool), *conflicts.values()], axis=0)
+    replaced = int(conflict.sum())
+    if table.name in TOGETHER:
+        changed, torn, replaced = _whole_groups(both, stored, TOGETHER[table.name], changed)
+        conflict |= torn
+    findings = [] if replace else list(_conflicts(rows.index, both, table, conflict, conflicts))
+    order = both[key].sort_values(key).index
+    complete = both[list(table.columns)]
+    return Compared(
+        complete.loc[order].reset_index(drop=True),
+        complete.loc[order[changed[order]]].reset_index(drop=True),
+        replaced,
+        findings,
+    )
 
 
 def _whole_groups(
@@ -189,53 +164,30 @@ def _whole_groups(
 
 
 def _conflicts(
-    part: Part,
-    order: Codes,
-    rows: pd.DataFrame,
-    stored: pd.DataFrame,
-    at: Codes,
+    places: pd.Index[Any],
+    both: pd.DataFrame,
+    table: Table,
     conflict: Mask,
-    columns: Mapping[str, Mask],
+    conflicts: Mapping[str, Mask],
 ) -> Iterator[Finding]:
-    name = _THINGS[part.table.name]
-    problem = f"a {name} contradicts what is stored"
+    problem = f"a {THINGS[table.name]} contradicts what is stored"
     fix = "correct it, or import with --replace to overrule what is stored"
-    rank = np.cumsum(at >= 0) - 1
-    for row in _rows(conflict):
-        hit = [column for column, mask in columns.items() if at[row] >= 0 and mask[rank[row]]]
-        for column in hit or [part.table.key[-1]]:
-            said = found(_plain(rows[column].iloc[row]))
+    for row in np.flatnonzero(conflict).tolist():
+        hit = [column for column, mask in conflicts.items() if mask[row]]
+        for column in hit or [table.key[-1]]:
+            found = _word(both[column].iloc[row])
             if hit:
-                said += f", stored {found(_plain(stored[column].iloc[at[row]]))}"
-            yield _finding(part, int(order[row]), problem, fix, column, said)
+                found += f", stored {_stored(both, column, row)}"
+            yield Finding(problem, fix, table.name, place(places[row]), column, found)
 
 
-def _differences(part: Part, row: int, other: int) -> Iterator[str]:
-    for name, column in part.columns.items():
-        here, there = column.at(np.array([row, other])).series()
-        if name not in part.table.key and not (here == there or pd.isna([here, there]).all()):
-            yield name
+def _stored(both: pd.DataFrame, column: str, row: int) -> str:
+    value = both[f"{column}{_STORED}"].iloc[row]
+    # A join with rows that are missing turns whole numbers into floats.
+    return _word(int(value) if pd.api.types.is_integer_dtype(both[column].dtype) else value)
 
 
-def _box(part: Part) -> list[str]:
-    return [name for name in BOX if name in part.columns]
-
-
-def _rows(mask: Mask) -> list[int]:
-    rows: list[int] = np.flatnonzero(mask).tolist()
-    return rows
-
-
-def _value(part: Part, name: str, row: int) -> str:
-    column = part.columns[name]
-    return found(_plain(column.levels[column.codes[row]]))
-
-
-def _plain(value: Any) -> object:
+def _word(value: Any) -> str:
     if isinstance(value, pd.Timestamp):
-        return value.isoformat()
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _finding(part: Part, row: int, problem: str, fix: str, column: str, said: str) -> Finding:
-    return Finding(problem, fix, part.table.name, place(part.place[row]), column, said)
+        return quoted(value.isoformat())
+    return quoted(value.item() if isinstance(value, np.generic) else value)

@@ -9,25 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from PIL import Image
 
-from pasta.annotations.formats.folders import new_folder
-from pasta.annotations.formats.label_studio_project import write_labelling_config, write_tasks
+from pasta.annotations.formats.files import new_folder
+from pasta.annotations.formats.label_studio_writing import write_labelling_config, write_tasks
 from pasta.annotations.formats.releasing import View
 from pasta.annotations.protocol import Protocol
-from pasta.annotations.views import Views
+from pasta.annotations.rateable import STRENGTHS, Views
 from pasta.errors import InputError
+from pasta.layout import Group
 from pasta.progress import bar
 
 ADDRESS = "/data/local-files/?d="  # how Label Studio serves files of a local storage
 _COLUMNS = ("sample_id", "annotator_id", "position")
 
 
-def write_project(plan_file: Path, out: Path, folders: Sequence[Path], protocol: Protocol) -> int:
+def write_project(plan_file: Path, out: Path, groups: Sequence[Group], protocol: Protocol) -> int:
     """Write the folder of a project, all or nothing; returns the number of tasks."""
     plan = read_plan(plan_file)
-    seen = Views(folders)
+    views = Views(groups)
     samples = list(dict.fromkeys(plan["sample_id"]))
-    unknown = [one for one in samples if not _is_known(one, seen)]
+    unknown = [one for one in samples if one not in views]
     if unknown:
         row = int(plan.index[plan["sample_id"] == unknown[0]][0]) + 2
         expected = "a sample of the explanations table"
@@ -38,13 +40,13 @@ def write_project(plan_file: Path, out: Path, folders: Sequence[Path], protocol:
 
         def pictures(sample: str) -> dict[str, str]:
             line.advance()
-            return _save(seen, sample, temporary, out.name)
+            return _save(views, sample, temporary, out.name)
 
         write_tasks(
             samples,
             temporary / "tasks.json",
             protocol,
-            lambda sample: str(seen.of(sample).samples[sample]["predicted"]),
+            views.predicted,
             pictures,
             assigned,
         )
@@ -66,19 +68,14 @@ def read_plan(file: Path) -> pd.DataFrame:
     return plan
 
 
-def _is_known(sample: str, seen: Views) -> bool:
-    dataset = seen.opened.get(sample.partition("/")[0])
-    return dataset is not None and sample in dataset.samples
-
-
-def _save(seen: Views, sample: str, folder: Path, name: str) -> dict[str, str]:
+def _save(views: Views, sample: str, folder: Path, name: str) -> dict[str, str]:
     """The pictures of a task, by their keys."""
-    dataset, place = seen.of(sample), sample.replace("/", "_")
-    original = dataset.view(sample)
+    place = sample.replace("/", "_")
+    original = views.view(sample)
     made = {"image": original.image, "explanation": original.picture}
-    for strength in ("light", "strong"):
+    for strength in STRENGTHS:
         made[f"{strength}_original"] = _beside(original)
-        made[f"{strength}_changed"] = _beside(dataset.view(sample, strength))
+        made[f"{strength}_changed"] = _beside(views.view(sample, strength))
     for key, pixels in made.items():
         _write(pixels, folder / "pictures" / f"{place}.{key}.png")
     return {key: f"{ADDRESS}{name}/pictures/{place}.{key}.png" for key in made}
@@ -86,8 +83,6 @@ def _save(seen: Views, sample: str, folder: Path, name: str) -> dict[str, str]:
 
 def _beside(view: View) -> NDArray[np.uint8]:
     """An image and its explanation next to each other, equally high."""
-    from PIL import Image
-
     picture = Image.fromarray(np.asarray(view.picture))
     side = picture.height
     canvas = Image.new("RGB", (side + 8 + picture.width, side), "white")
@@ -97,7 +92,5 @@ def _beside(view: View) -> NDArray[np.uint8]:
 
 
 def _write(pixels: Any, file: Path) -> None:
-    from PIL import Image
-
     file.parent.mkdir(exist_ok=True)
     Image.fromarray(np.asarray(pixels)).save(file)

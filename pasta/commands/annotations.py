@@ -51,14 +51,14 @@ def plan(
 ) -> None:
     """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
     from pasta.annotations.plan import make_plan, summary
-    from pasta.annotations.project import explained_folders
-    from pasta.annotations.rateable import explained, published
+    from pasta.annotations.rateable import rateable
+    from pasta.layout import explained_groups
     from pasta.params import load_params
     from pasta.paths import project_root
 
     params, root = load_params(), project_root()
     settings = params.annotations
-    candidates = published(explained(explained_folders(root)))
+    candidates = rateable(explained_groups(root), settings.extras)
     if unrated:
         candidates = _without_votes(candidates, root)
     made = make_plan(
@@ -111,7 +111,7 @@ def import_(
 ) -> None:
     """Store the votes of a file, all or none. The same file twice changes nothing."""
     from pasta.annotations.importing import import_file
-    from pasta.annotations.project import BATCHES, SIMULATED
+    from pasta.annotations.study import BATCHES, SIMULATED
 
     known, root = _known(stored=False)
     outcome = import_file(
@@ -136,8 +136,8 @@ def import_(
 def batches() -> None:
     """List what was imported: number, source, time and counts."""
     from pasta.annotations.batches import ledger
-    from pasta.annotations.project import BATCHES
     from pasta.annotations.records import PARTS
+    from pasta.annotations.study import BATCHES
     from pasta.commands.show import print_table
     from pasta.paths import project_root
 
@@ -174,12 +174,13 @@ def export(
     """
     from pasta.annotations.batches import merged
     from pasta.annotations.exporting import write_exports
-    from pasta.annotations.project import batches_of, explained_folders
+    from pasta.annotations.study import batches_of
+    from pasta.layout import explained_groups
 
     known, root = _known(stored=False)
     annotations = merged(batches_of(root))
-    folders = explained_folders(root) if pictures else []
-    write_exports(annotations, out, form, known.protocol, folders)
+    groups = explained_groups(root) if pictures else []
+    write_exports(annotations, out, form, known.protocol, groups)
     typer.echo(f"wrote {len(annotations.votes):,} votes to {out}")
 
 
@@ -189,11 +190,11 @@ def tasks(
     out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
 ) -> None:
     """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
-    from pasta.annotations.project import explained_folders
     from pasta.annotations.tasks import write_project
+    from pasta.layout import explained_groups
 
     known, root = _known(stored=False)
-    number = write_project(plan_file, out, explained_folders(root), known.protocol)
+    number = write_project(plan_file, out, explained_groups(root), known.protocol)
     typer.echo(f"wrote {number} tasks, their pictures and the labelling configuration to {out}")
 
 
@@ -204,49 +205,47 @@ def simulate(
     seed: Annotated[int, typer.Option(help="another seed gives other raters")] = 1,
 ) -> None:
     """Let new simulated raters rate samples that have no votes yet: a batch to try things with."""
-    from pasta.annotations.formats.tidy_writing import write_tidy
+    from pasta.annotations.formats.tidy import write_tidy
     from pasta.annotations.plan import make_plan
-    from pasta.annotations.project import explained_folders
-    from pasta.annotations.rateable import explained, published
+    from pasta.annotations.protocol import study_protocol
+    from pasta.annotations.rateable import rateable
     from pasta.annotations.simulation.study import simulate as run_study
+    from pasta.layout import explained_groups
     from pasta.params import load_params
     from pasta.paths import project_root
 
     params, root = load_params(), project_root()
-    settings, folders = params.annotations, explained_folders(root)
-    candidates = _without_votes(published(explained(folders)), root)
+    settings, groups = params.annotations, explained_groups(root)
+    candidates = _without_votes(rateable(groups, settings.extras), root)
     made = make_plan(candidates, settings.annotators, settings.votes, seed, samples)
     made["annotator_id"] = f"seed{seed}-" + made["annotator_id"]
-    study = run_study(folders, made, settings.simulation, seed, settings.protocol)
+    study = run_study(groups, made, settings.simulation, seed, study_protocol(params))
     write_tidy(study.annotations, out, settings.protocol)
     typer.echo(f"wrote {len(study.annotations.votes):,} simulated votes to {out}")
 
 
 def _known(stored: bool = True) -> tuple[Known, Path]:
     """What a file is held against, and the project's root."""
+    import pandas as pd
+
     from pasta.annotations.batches import merged
     from pasta.annotations.checking import Known
-    from pasta.annotations.project import batches_of, explained_folders
-    from pasta.annotations.protocol import load_protocol
+    from pasta.annotations.protocol import study_protocol
     from pasta.annotations.rateable import explained
+    from pasta.annotations.study import batches_of
+    from pasta.layout import explained_groups
     from pasta.params import load_params
     from pasta.paths import project_root
 
-    root, settings = project_root(), load_params().annotations
-    samples = explained(explained_folders(root))["sample_id"]
+    root, params = project_root(), load_params()
+    samples = pd.Index(explained(explained_groups(root))["sample_id"])
     known = merged(batches_of(root) if stored else [])
-    return Known(_index(samples), known, load_protocol(settings.protocol), settings.votes), root
-
-
-def _index(samples: pd.Series[str]) -> pd.Index[str]:
-    import pandas as pd
-
-    return pd.Index(samples)
+    return Known(samples, known, study_protocol(params), params.annotations.votes), root
 
 
 def _without_votes(candidates: pd.DataFrame, root: Path) -> pd.DataFrame:
     from pasta.annotations.batches import merged
-    from pasta.annotations.project import batches_of
+    from pasta.annotations.study import batches_of
 
     rated = merged(batches_of(root)).votes["sample_id"]
     return candidates[~candidates["sample_id"].isin(set(rated))]

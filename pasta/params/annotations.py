@@ -90,6 +90,7 @@ class AnnotationParams(Section):
     votes: Count  # for each sample, by different annotators
     samples: Count | None  # a random subset of all explanations (P1); null takes all planned
     techniques_per_image: Count  # P2 shows 21 of the 46
+    extras: bool  # rate techniques that are not among the papers' 46 too, such as your own
     seconds_per_sample: Positive  # for the plan's working hours
     ties: Literal["smallest", "largest", "median"]  # between equally frequent stars
     simulation: SimulationParams

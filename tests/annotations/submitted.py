@@ -14,7 +14,7 @@ from pasta.tables import QUESTIONS
 
 SAMPLES = tuple(f"coco/{image}/gradcam/resnet50" for image in range(1, 4))
 PEOPLE = tuple(f"person{number}" for number in range(1, 8))
-ITEMS = load_protocol().question("Q7").item_ids
+ITEMS = load_protocol("p2").question("Q7").item_ids
 
 Row = Mapping[str, object]
 
@@ -66,7 +66,7 @@ def submission(**tables: Sequence[Row]) -> Submission:
 def known(stored: Annotations | None = None, votes_per_sample: int = 5) -> Known:
     """The samples and what is stored."""
     nothing = Annotations.of({})
-    return Known(pd.Index(SAMPLES), stored or nothing, load_protocol(), votes_per_sample)
+    return Known(pd.Index(SAMPLES), stored or nothing, load_protocol("p2"), votes_per_sample)
 
 
 def stored(**tables: Sequence[Row]) -> Annotations:

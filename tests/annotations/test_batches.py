@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from pasta import store
 from pasta.annotations.batches import ledger, list_batches, merged, read_batch, write_batch
-from pasta.annotations.coding import fulfils
 from pasta.annotations.records import PARTS, Annotations
-from pasta.contracts import Table
 from pasta.errors import InputError, PastaError
-from pasta.tables import ANNOTATORS, BOXES, DESCRIPTIONS, VOTES
+from pasta.tables import ANNOTATORS, DESCRIPTIONS, VOTES
 from pasta.validation import TableError, check
 from tests.annotations.submitted import (
     PEOPLE,
@@ -33,7 +31,7 @@ from tests.annotations.submitted import (
 )
 from tests.conftest import names
 
-words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
+words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)
 
 
 def box(number: int, x0: float, sample: int = 0) -> Row:
@@ -93,33 +91,6 @@ def test_rows_are_sorted_on_disk_and_a_broken_contract_is_refused(tmp_path: Path
     with pytest.raises(TableError, match=r"votes\.csv.*column 'rating'"):
         write_batch(tmp_path / "0002-b", broken, {})
     assert names(tmp_path) == ["0001-a"]
-
-
-@pytest.mark.parametrize(
-    ("table", "change"),
-    [
-        (VOTES, lambda frame: frame),
-        (VOTES, lambda frame: frame.assign(rating=0)),
-        (VOTES, lambda frame: frame.assign(rating=3.0)),
-        (VOTES, lambda frame: frame.assign(question="Q7")),
-        (VOTES, lambda frame: frame.assign(sample_id="a b/c/d/e")),
-        (VOTES, lambda frame: frame.assign(annotator_id="a")),
-        (VOTES, lambda frame: frame.drop(columns="simulated")),
-        (BOXES, lambda frame: frame),
-        (BOXES, lambda frame: frame.assign(x1=0.05)),
-    ],
-)
-def test_the_quick_look_at_a_contract_agrees_with_the_thorough_one(
-    table: Table, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> None:
-    parts = stored(votes=votes(), boxes=[box(0, 0.1), box(1, 0.2)]).parts()
-    frame = change(parts[table.name])
-    try:
-        check(frame, table)
-        accepted = True
-    except TableError:
-        accepted = False
-    assert fulfils(frame, table) is accepted
 
 
 def test_a_batch_is_never_overwritten(tmp_path: Path) -> None:
@@ -221,7 +192,8 @@ def test_later_batches_win_and_the_rest_stays(tmp_path: Path) -> None:
         stored(votes=[vote(rating=5), vote(1, 3, "Q4", 2)], annotators=people(0, 3, age="50")),
     ]
     together = merged(write(tmp_path, *batches))
-    assert fulfils(together.votes, VOTES) and fulfils(together.annotators, ANNOTATORS)
+    check(together.votes, VOTES)
+    check(together.annotators, ANNOTATORS)
     expected = literal_merge(batches)
     found = together.votes
     keys = zip(found["sample_id"], found["annotator_id"], found["question"], strict=True)

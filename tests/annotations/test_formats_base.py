@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from pasta.annotations.formats.base import FORMATS, read
 from pasta.annotations.formats.label_studio_writing import write_label_studio
 from pasta.annotations.formats.released import FILE
 from pasta.annotations.formats.releasing import write_released
-from pasta.annotations.formats.tidy_writing import write_tidy
+from pasta.annotations.formats.tidy import write_tidy
 from pasta.annotations.protocol import load_protocol
 from pasta.errors import InputError, PastaError
 from tests.annotations.format_cases import PROTOCOL, SAMPLES, assert_same, small, typed, write
@@ -99,13 +97,3 @@ def test_no_bytes_make_reading_fail_in_an_undocumented_way(content: bytes, start
             read(path, PROTOCOL)
         except PastaError as error:
             assert str(path) in str(error)
-
-
-def test_the_formats_are_read_without_torch() -> None:
-    code = (
-        "import sys, pasta.annotations.formats.base, pasta.annotations.formats.releasing, "
-        "pasta.annotations.formats.label_studio_writing; "
-        "print([name for name in ('torch', 'torchvision', 'sklearn') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

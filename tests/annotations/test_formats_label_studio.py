@@ -14,17 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pasta.annotations.formats.label_studio import read_label_studio
-from pasta.annotations.formats.label_studio_answers import from_name
-from pasta.annotations.formats.label_studio_project import (
+from pasta.annotations.formats.label_studio import from_name, read_label_studio
+from pasta.annotations.formats.label_studio_writing import (
     PICTURE_KEYS,
     labelling_config,
     task_data,
+    write_label_studio,
     write_labelling_config,
     write_tasks,
 )
-from pasta.annotations.formats.label_studio_writing import write_label_studio
-from pasta.annotations.formats.percent import fractions, percents
+from pasta.annotations.formats.rows import fractions, percents
 from pasta.annotations.protocol import load_protocol, versions
 from pasta.annotations.records import Annotations, Submission
 from pasta.errors import InputError

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pasta.annotations.formats.below import Below
-from pasta.annotations.formats.json_text import parse
+from pasta.annotations.formats.files import Below, parse_json
 from pasta.annotations.formats.released import FILE, PATHS, read_released
 from pasta.annotations.formats.released_ids import TECHNIQUES, matched, read_name, stem
 from pasta.annotations.formats.releasing import Rated, View, write_released
@@ -90,7 +89,7 @@ def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
         for question in QUESTIONS
     ]
     frames = {"votes": PARTS["votes"].frame(votes)}
-    write_released(Annotations.of(frames), tmp_path / "release", rated, protocol="p2")
+    write_released(Annotations.of(frames), tmp_path / "release", "p2", rated)
     entries = json.loads((tmp_path / "release" / FILE).read_text())
     for entry in entries:  # as in the release, which has none of our own keys
         del entry["sample_id"]
@@ -121,9 +120,9 @@ def _sorted_as(found: pd.DataFrame, expected: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_an_imported_release_goes_out_again_with_its_files(tmp_path: Path) -> None:
-    write_released(small(), tmp_path / "first", rated)
+    write_released(small(), tmp_path / "first", "p2", rated)
     first = typed(read_released(tmp_path / "first"))
-    write_released(first, tmp_path / "second")
+    write_released(first, tmp_path / "second", "p2")
     second = typed(read_released(tmp_path / "second"))
     moved = second.shown.assign(root=first.shown["root"])
     assert len(moved) == 2
@@ -359,6 +358,6 @@ def test_no_json_makes_the_reader_fail_in_an_undocumented_way(content: Any, stud
 )
 def test_no_bytes_make_the_parser_fail_in_an_undocumented_way(content: bytes) -> None:
     try:
-        parse(content, Path("given.json"))
+        parse_json(content, Path("given.json"))
     except InputError as error:
         assert str(error).startswith("given.json")

@@ -7,16 +7,14 @@ import io
 import tempfile
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pasta.annotations.formats.rows import find_rows
-from pasta.annotations.formats.tidy import read_tidy
-from pasta.annotations.formats.tidy_writing import write_csv, write_tidy
+from pasta.annotations.formats.tidy import read_tidy, write_tidy
 from pasta.annotations.records import Annotations
 from pasta.errors import InputError, PastaError
+from pasta.text_files import find_rows, write_csv
 from tests.annotations.format_cases import any_annotations, assert_same, small, typed
 
 HEADER = "sample_id,annotator_id,question,rating"
@@ -111,7 +109,7 @@ def test_rows_with_too_few_or_too_many_cells_are_findings_with_their_line(tmp_pa
         (f"{HEADER}\n{ROW}\n".encode("utf-16"), "UTF-16"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "expected text saved as UTF-8"),
         (b"name,colour\n1,2\n", "belongs to no table"),
-        (f"{HEADER},rating\n".encode(), "'rating' stand twice"),
+        (f"{HEADER},rating\n".encode(), "column 'rating': stands twice"),
         (f'{HEADER}\n"coco/1,anna,Q1,4\n'.encode(), "never closed"),
         (f'{HEADER}\nco"co,anna,Q1,4\n{ROW}\nco"co,bob,Q1,3\n'.encode(), "cannot be told apart"),
     ],
@@ -158,7 +156,7 @@ def test_an_exported_folder_says_its_protocol(tmp_path: Path) -> None:
     assert submission.protocol == "p1"
     assert_same(typed(submission), small())
     with pytest.raises(PastaError, match="exists already"):
-        write_tidy(small(), tmp_path / "out")
+        write_tidy(small(), tmp_path / "out", "p2")
 
 
 def test_both_ways_of_writing_give_the_same_bytes(tmp_path: Path) -> None:
@@ -177,7 +175,7 @@ def test_both_ways_of_writing_give_the_same_bytes(tmp_path: Path) -> None:
 @given(any_annotations())
 def test_what_goes_out_comes_back(expected: Annotations) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        write_tidy(expected, Path(folder) / "out")
+        write_tidy(expected, Path(folder) / "out", "p2")
         assert_same(typed(read_tidy(Path(folder) / "out")), expected)
 
 
@@ -226,9 +224,3 @@ def _bytes_read(text: io.StringIO, rows: int, table: list[list[str]]) -> int:
     part = io.StringIO()
     csv.writer(part, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(table[:rows])
     return len(part.getvalue().encode())
-
-
-def test_text_columns_are_categories_so_that_checks_are_quick(tmp_path: Path) -> None:
-    frame = read_tidy(file_of(tmp_path, f"{HEADER}\n" + f"{ROW}\n" * 50)).tables["votes"]
-    assert all(isinstance(kind, pd.CategoricalDtype) for kind in frame.dtypes)
-    assert frame["rating"].cat.categories.tolist() == ["4"]

@@ -33,7 +33,7 @@ from tests.conftest import names
 
 
 def imported(path: Path, root: Path, **options: Any) -> Outcome:
-    return import_file(path, root, pd.Index(SAMPLES), load_protocol(), **options)
+    return import_file(path, root, pd.Index(SAMPLES), load_protocol("p2"), **options)
 
 
 def batch(outcome: Outcome) -> Path:

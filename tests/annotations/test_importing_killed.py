@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -21,44 +17,55 @@ from pasta.annotations.importing import import_file, stored_folders
 from pasta.annotations.protocol import load_protocol
 from tests.conftest import ROOT, names
 
-KILLS = 20
+KILLS = 12
 PEOPLE = [f"person{number}" for number in range(5)]
-SAMPLES = [f"coco/{image}/gradcam/resnet50" for image in range(3000)]
+SAMPLES = [f"coco/{image}/gradcam/resnet50" for image in range(300)]
 
-# Forks once for each line it reads, so that a start-up is paid only once. The child imports; with
-# "fsync 3" in its line it kills itself instead of making its third call of os.fsync.
+# Forks once for each line it reads, so that a start-up is paid only once. The child imports into
+# the folder that the line names; with "fsync 3" in its line it kills itself instead of making its
+# third call of os.fsync, with "event 3" at the third event of the interpreter (a call or a return).
+# So a moment is a number of steps, whatever the clock says. The last word is the number of events.
 CHILD = """
 import os, signal, sys
 from pathlib import Path
 import pandas as pd
-import pandera.pandas, pyarrow.compute, pyarrow.csv
-import pasta.annotations.formats.base
 from pasta.annotations.importing import import_file
 from pasta.annotations.protocol import load_protocol
 
-source, root, samples = map(Path, sys.argv[1:])
+samples = Path(sys.argv[1])
 known = pd.Index(samples.read_text().split())
+events = 0
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 def die_at(name, number):
+    if name == "event":
+        def count(*_):
+            global events
+            events += 1
+            if events == number:
+                die()
+        sys.setprofile(count)
+        return
     owner = Path if name == "rename" else os
     original, calls = getattr(owner, name), []
     def counted(*arguments, **options):
         calls.append(name)
         if len(calls) == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
         return original(*arguments, **options)
     setattr(owner, name, counted)
 
 for line in sys.stdin:
+    source, root, name, number = line.split()
     child = os.fork()
     if child == 0:
-        if line.strip():
-            name, number = line.split()
-            die_at(name, int(number))
-        import_file(source, root, known, load_protocol())
+        die_at(name, int(number))
+        import_file(Path(source), Path(root), known, load_protocol("p2"))
+        sys.setprofile(None)
+        samples.with_name("events.txt").write_text(str(events))
         os._exit(0)
-    print(child, flush=True)
-    sys.stdin.readline()  # until then the child keeps its number, even when it has ended
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
@@ -80,45 +87,44 @@ def write(folder: Path, people: list[str]) -> Path:
 class Importer:
     """A process that imports whenever it is told to."""
 
-    def __init__(self, source: Path, root: Path, samples: Path) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "samples.txt").write_text("\n".join(SAMPLES))
+        write(folder / "first", PEOPLE[:1])
+        write(folder / "second", PEOPLE[1:])
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(source), str(root), str(samples)],
+            [sys.executable, "-c", CHILD, str(folder / "samples.txt")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
         )
 
-    def start(self, line: str = "") -> int:
+    def run(self, root: Path, moment: str = "event 0") -> int:
+        """Import the second file, or be killed at a moment; the exit code."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.write(f"{self.folder / 'second'} {root} {moment}\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
-    def ended(self) -> int:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
+    def events(self) -> int:
+        """How many events the last import had that was not killed."""
+        return int((self.folder / "events.txt").read_text())
 
 
-@contextmanager
-def importer(source: Path, root: Path, samples: Path) -> Iterator[Importer]:
-    running = Importer(source, root, samples)
-    try:
-        yield running
-    finally:
-        running.process.communicate(timeout=60)
+@pytest.fixture(scope="module")
+def importer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Importer]:
+    running = Importer(tmp_path_factory.mktemp("study"))
+    yield running
+    running.process.communicate(timeout=60)
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
-    """A folder with a stored batch, and a second file to be imported."""
-    (tmp_path / "samples.txt").write_text("\n".join(SAMPLES))
-    write(tmp_path / "first", PEOPLE[:1])
-    write(tmp_path / "second", PEOPLE[1:])
-    import_file(tmp_path / "first", tmp_path / "batches", pd.Index(SAMPLES), load_protocol())
-    return tmp_path
+def root(importer: Importer, tmp_path: Path) -> Path:
+    """A folder with a stored batch."""
+    folder = tmp_path / "batches"
+    import_file(importer.folder / "first", folder, pd.Index(SAMPLES), load_protocol("p2"))
+    return folder
 
 
 def assert_whole(root: Path) -> int:
@@ -130,33 +136,24 @@ def assert_whole(root: Path) -> int:
     return len(batches)
 
 
-def test_an_import_killed_at_random_moments_is_all_or_nothing(study: Path) -> None:
-    root, samples = study / "batches", study / "samples.txt"
-    rng = random.Random(0)
-    with importer(study / "second", study / "trial", samples) as trial:
-        trial.start()  # the first fork is slow
-        assert trial.ended() == 0
-        shutil.rmtree(study / "trial")
-        began = time.perf_counter()
-        trial.start()
-        assert trial.ended() == 0
-        seconds = time.perf_counter() - began
+def test_an_import_killed_at_random_moments_is_all_or_nothing(
+    importer: Importer, root: Path, tmp_path: Path
+) -> None:
+    for trial in ("first", "second"):  # the first one fills caches of the libraries
+        assert importer.run(tmp_path / trial) == 0
+    events, rng = importer.events(), random.Random(0)
     killed = 0
-    with importer(study / "second", root, samples) as running:
-        for turn in range(KILLS):
-            child = running.start()
-            time.sleep(seconds * (turn + rng.random()) / KILLS)
-            os.kill(child, signal.SIGKILL)
-            killed += running.ended() == -signal.SIGKILL
-            assert_whole(root)
-        running.start()
-        assert running.ended() == 0
+    for turn in range(KILLS):
+        moment = int(events * (turn + rng.random()) / KILLS)
+        killed += importer.run(root, f"event {max(moment, 1)}") == -signal.SIGKILL
+        assert_whole(root)
+    assert importer.run(root) == 0
     assert killed >= KILLS // 2
     assert assert_whole(root) == 2 and names(root) == ["0001-first", "0002-second"]
 
 
 @pytest.mark.parametrize(
-    ("call", "stored"),
+    ("moment", "stored"),
     [
         *[(f"fsync {number}", 1) for number in (1, 2, 3, 4, 5)],
         ("rename 1", 1),
@@ -164,13 +161,9 @@ def test_an_import_killed_at_random_moments_is_all_or_nothing(study: Path) -> No
     ],
 )
 def test_an_import_killed_between_two_steps_is_all_or_nothing(
-    call: str, stored: int, study: Path
+    moment: str, stored: int, importer: Importer, root: Path
 ) -> None:
-    root = study / "batches"
-    with importer(study / "second", root, study / "samples.txt") as running:
-        running.start(call)
-        assert running.ended() == -signal.SIGKILL
-        assert assert_whole(root) == stored
-        running.start()
-        assert running.ended() == 0
+    assert importer.run(root, moment) == -signal.SIGKILL
+    assert assert_whole(root) == stored
+    assert importer.run(root) == 0
     assert assert_whole(root) == 2 and names(root) == ["0001-first", "0002-second"]

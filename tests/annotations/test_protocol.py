@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 
-from pasta.annotations.protocol import FILE, IDS, Protocol, load_protocol, versions
+from pasta.annotations.protocol import FILE, IDS, Protocol, load_protocol, study_protocol, versions
 from pasta.errors import InputError, PastaError
+from pasta.params import load_params
 from pasta.tables import QUESTIONS, RANKINGS
+from tests.conftest import ROOT
 
 CHANGED = "With this perturbed image, to what extent has the explanation changed?"
 PUBLISHED = {  # P1, section 3.4 and B.5
@@ -71,7 +71,7 @@ def test_p2_reads_few_stars_of_q5_as_good_and_all_else_reads_many() -> None:
 
 
 def test_the_published_version_is_the_default() -> None:
-    assert load_protocol() == load_protocol("p2") != load_protocol("p1")
+    assert load_protocol("p2") == load_protocol("p2") != load_protocol("p1")
     assert versions() == ("p1", "p2")
 
 
@@ -208,9 +208,10 @@ def test_no_version_makes_it_fail_otherwise(version: str) -> None:
             load_protocol(version)
 
 
-def test_torch_is_not_imported() -> None:
-    code = (
-        "import sys, pasta.annotations.protocol as p, pasta.annotations.plan; p.load_protocol();"
-        "sys.exit('torch' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+@pytest.mark.parametrize("version", ["p1", "p2"])
+def test_the_protocol_of_a_study_is_the_one_in_its_parameters(version: str) -> None:
+    params = load_params(ROOT / "params.yaml")
+    settings = params.annotations.model_copy(update={"protocol": version})
+    found = study_protocol(params.model_copy(update={"annotations": settings}))
+    assert found == load_protocol(version)
+    assert found.question("Q5").direction == {"p1": 1, "p2": -1}[version]

@@ -10,10 +10,17 @@ import pytest
 
 from pasta import tables
 from pasta.annotations.protocol import load_protocol
-from pasta.annotations.simulation.boxes import draw_boxes
-from pasta.annotations.simulation.mentions import MOST, choose
+from pasta.annotations.simulation.descriptions import (
+    FORMS,
+    MOST,
+    OTHER_WORDS,
+    WHOLE,
+    choose,
+    draw_boxes,
+    sentence,
+    write_texts,
+)
 from pasta.annotations.simulation.rankings import POSITIONS, draw_rankings, utilities
-from pasta.annotations.simulation.texts import FORMS, OTHER_WORDS, WHOLE, sentence, write_texts
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.tables import BOX
 from pasta.validation import check

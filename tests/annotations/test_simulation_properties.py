@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasta.annotations.simulation.properties import class_parts, distance, overlap, spread
+from pasta.annotations.simulation.properties import distance, overlap, spread
 from pasta.annotations.simulation.quality import LIMIT, qualities, standardised
+from pasta.datasets.class_parts import class_parts
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 from tests.annotations.simulation_study import parameters

@@ -58,7 +58,7 @@ def write_votes(folder: Path, samples: int) -> pd.DataFrame:
 def labels_of(folder: Path, root: Path) -> pd.DataFrame:
     """Read, check and import a file, read what is stored and aggregate it."""
     known = pd.Index((folder.parent / f"{folder.name}.txt").read_text().split())
-    import_file(folder, root, known, load_protocol())
+    import_file(folder, root, known, load_protocol("p2"))
     return aggregate(merged(stored_folders(root)).votes)
 
 

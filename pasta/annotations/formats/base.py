@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from pasta.annotations.formats import json_text, label_studio, released, tidy
-from pasta.annotations.formats.decoding import FILE_LIMIT, LINE_LIMIT, read_start
-from pasta.annotations.formats.study_file import STUDY
+from pasta.annotations.formats import label_studio, released, tidy
+from pasta.annotations.formats.files import STUDY, load_json
 from pasta.annotations.protocol import Protocol
 from pasta.annotations.records import Submission
 from pasta.errors import InputError
 from pasta.registry import Registry
+from pasta.text_files import FILE_LIMIT, LINE_LIMIT, read_start
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def read(
     """
     file = _file(path)
     start = b"" if file.is_dir() else read_start(file)
-    content = json_text.load(file, limit) if start.startswith((b"[", b"{")) else None
+    content = load_json(file, limit) if start.startswith((b"[", b"{")) else None
     given = Given(path, file, content, protocol, known_samples, annotators, limit, line_limit)
     for entry in FORMATS.entries():
         if entry.value.recognises(content):
@@ -125,8 +125,9 @@ def _file(path: Path) -> Path:
 
 
 def _with_annotators(found: Submission, file: Path, limit: int, line_limit: int) -> Submission:
-    table, frame, wrong = tidy.read_csv(file, limit, line_limit)
-    if table.name != "annotators":
-        raise InputError(f"is the {table.name} table", file=file, expected="the annotators table")
-    tables = {**found.tables, "annotators": frame}
-    return replace(found, tables=tables, findings=(*found.findings, *wrong))
+    read = tidy.read_table(file, limit, line_limit)
+    if read.table.name != "annotators":
+        problem = f"is the {read.table.name} table"
+        raise InputError(problem, file=file, expected="the annotators table")
+    tables = {**found.tables, "annotators": read.frame}
+    return replace(found, tables=tables, findings=(*found.findings, *read.findings))

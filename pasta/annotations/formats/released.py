@@ -19,16 +19,20 @@ from typing import Any
 
 import pandas as pd
 
-from pasta.annotations.formats import json_text
-from pasta.annotations.formats.below import Below
-from pasta.annotations.formats.collecting import Collector, is_text
-from pasta.annotations.formats.decoding import FILE_LIMIT
-from pasta.annotations.formats.json_text import shown
+from pasta.annotations.formats.files import (
+    STUDY,
+    Below,
+    claimed_protocol,
+    load_json,
+    read_study,
+    shown,
+)
 from pasta.annotations.formats.released_ids import matched, read_name
-from pasta.annotations.formats.study_file import STUDY, claimed_protocol, read_study
+from pasta.annotations.formats.rows import Collector, is_text
 from pasta.annotations.records import Submission
 from pasta.errors import InputError
 from pasta.tables import BOX
+from pasta.text_files import FILE_LIMIT
 
 FILE = "human_annotations.json"
 PATHS = (
@@ -55,7 +59,7 @@ def read_released(
     with its files and gets a row in the table of shown explanations.
     """
     file = path / FILE if path.is_dir() else path
-    return from_content(json_text.load(file, limit), file, known_samples)
+    return from_content(load_json(file, limit), file, known_samples)
 
 
 def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:

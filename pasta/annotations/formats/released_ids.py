@@ -12,43 +12,9 @@ from functools import cache
 
 import pandas as pd
 
-_BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
-# By threes, one for each black box. The same numbers as in pasta.explanations.techniques, which
-# needs torch; a test holds the two together.
-_BY_THREES = (
-    "gradcam",
-    "lime",
-    "shap",
-    "ablationcam",
-    "eigencam",
-    "eigengradcam",
-    "fullgrad",
-    "gradcam++",
-    "gradcam_elementwise",
-    "hirescam",
-    "scorecam",
-    "xgradcam",
-    "dff",
-)
-TECHNIQUES: dict[int, str] = {
-    3 * first + place: f"{method}/{backbone}"
-    for first, method in enumerate(_BY_THREES)
-    for place, backbone in enumerate(_BLACK_BOXES)
-} | {
-    39: "clip_qda/clip_qda",
-    40: "clip_linear/clip_linear",
-    41: "lime_cbm/clip_qda",
-    42: "shap_cbm/clip_qda",
-    43: "lime_cbm/concept_bottleneck",
-    44: "shap_cbm/concept_bottleneck",
-    45: "xnesyl/xnesyl",
-    46: "bcos/resnet50_bcos",
-    48: "rise_cbm/clip_qda",
-    49: "rise_cbm/concept_bottleneck",
-}
-# Techniques that have a number but no place in P1's Table 7: they are not among the papers' 46.
-NOT_IN_TABLE = ("fullgrad/clip_zero_shot", "scorecam/clip_zero_shot", "rise_cbm/clip_qda")
-NUMBERS = {technique: number for number, technique in TECHNIQUES.items()}
+from pasta.explanations.techniques import RELEASED
+
+TECHNIQUES = {number: technique for technique, number in RELEASED.items()}
 _NAME = re.compile(r"([^_/\s]+)_([0-9]+)_([0-9]{1,3})(?![0-9])[^/]*")
 
 
@@ -76,7 +42,7 @@ def read_name(path: str) -> Named | None:
 def stem(sample_id: str) -> str:
     """The file name of a sample without suffix; techniques without number go by their name."""
     dataset, image_id, method, backbone = sample_id.split("/")
-    number = NUMBERS.get(f"{method}/{backbone}")
+    number = RELEASED.get(f"{method}/{backbone}")
     return f"{dataset}_{image_id}_{f'{method}-{backbone}' if number is None else number}"
 
 

@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image as Pictures
 
-from pasta.annotations.formats.below import Below
-from pasta.annotations.formats.folders import new_folder
-from pasta.annotations.formats.plain import plain_rows, tuples
+from pasta.annotations.formats.files import STUDY, Below, new_folder
 from pasta.annotations.formats.released import FILE
 from pasta.annotations.formats.released_ids import stem
-from pasta.annotations.formats.study_file import STUDY
-from pasta.annotations.formats.tidy_writing import as_text
+from pasta.annotations.formats.rows import plain_rows, tuples
 from pasta.annotations.records import Annotations
 from pasta.errors import PastaError
 from pasta.store import write_json
 from pasta.tables import BOX
+from pasta.text_files import as_text
 
 Image = NDArray[np.uint8]  # height x width x 3
 Activations = NDArray[Any] | Mapping[str, float]  # a saliency map, or a value for each concept
@@ -53,8 +52,8 @@ class Rated:
 def write_released(
     annotations: Annotations,
     out: Path,
+    protocol: str,
     rated: Callable[[str], Rated] | None = None,
-    protocol: str | None = None,
 ) -> None:
     """Write a new folder in the format of the release.
 
@@ -82,7 +81,7 @@ def write_released(
         write_json(_study(annotations, protocol), temporary / STUDY)
 
 
-def _study(annotations: Annotations, protocol: str | None) -> dict[str, Any]:
+def _study(annotations: Annotations, protocol: str) -> dict[str, Any]:
     return {
         "protocol": protocol,
         "annotators": plain_rows(annotations.annotators),
@@ -160,8 +159,6 @@ def _view(view: View, folder: Path, suffix: str, image: str, name: str) -> dict[
 
 
 def _save_image(image: Image, path: Path) -> None:
-    from PIL import Image as Pictures
-
     if not path.exists():  # many samples show the same image
         Pictures.fromarray(image).save(path)
 

@@ -17,23 +17,23 @@ An explanation that is not ``ok`` shows nothing: its overlap and spread are miss
 turns into nothing, or nothing into something, has changed wholly (1); nothing that stays nothing
 has not changed (0). Where an image has no parts the overlap is missing, where a sample has no
 perturbed image the change is.
-
-The arrays are read here and not through :mod:`pasta.explanations`, which needs torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta import store, tables
+from pasta.annotations.rateable import STRENGTHS
+from pasta.datasets.class_parts import class_parts
 from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.techniques import Technique
+from pasta.layout import Group
 
-STRENGTHS = ("light", "strong")
 PROPERTIES = ("overlap", "spread", "correct", *STRENGTHS)
 _CHUNK = 64  # maps held in memory at once
 
@@ -43,28 +43,26 @@ Loader = Callable[[NDArray[np.int64]], Floats]  # rows of a file -> rows x place
 Region = Callable[[slice], Flags]  # some of the explanations -> rows x places
 
 
-def measure(folder: Path) -> pd.DataFrame:
-    """One row for each explanation of a dataset: what it is, and its properties."""
-    dataset = open_dataset(folder)
-    table = store.read(folder / "explanations.parquet", tables.EXPLANATIONS)
-    perturbed = store.read(folder / "perturbed.parquet", tables.PERTURBED)
+def measure(group: Group) -> pd.DataFrame:
+    """One row for each explanation of a group: what it is, and its properties."""
+    dataset, stored = open_dataset(group.images), StoredExplanations(group.explanations)
     presence = _presence(dataset)
     parts = class_parts(presence, dataset.images)
-    after = {name: rows.set_index("sample_id") for name, rows in perturbed.groupby("strength")}
+    perturbed = stored.perturbed.groupby("strength")
+    after = {name: rows.set_index("sample_id") for name, rows in perturbed}
     pieces = []
-    for (method, backbone), group in table.groupby(["method", "backbone"], sort=False):
-        stem = folder / "explanations" / f"{method}.{backbone}"
-        if group["kind"].iloc[0] == "saliency":
-            load = seen_maps(Path(f"{stem}.npy"))
-            region = _map_regions(dataset, parts, group)
+    for (method, backbone), rows in stored.table.groupby(["method", "backbone"], sort=False):
+        technique = Technique(str(method), str(backbone))
+        if rows["kind"].iloc[0] == "saliency":
+            load, region = _maps(stored, technique), _map_regions(dataset, parts, rows)
         else:
-            load = _concepts(Path(f"{stem}.parquet"), dataset)
-            region = _concept_regions(presence, group)
+            load = _concepts(stored, technique, dataset)
+            region = _concept_regions(presence, rows)
         changes = {
-            name: after[name].reindex(group["sample_id"]) if name in after else None
+            name: after[name].reindex(rows["sample_id"]) if name in after else None
             for name in STRENGTHS
         }
-        pieces.append(_measured(group, changes, load, region))
+        pieces.append(_measured(rows, changes, load, region))
     measured = pd.concat(pieces, ignore_index=True)
     labels = measured["image_id"].map(dataset.images.set_index("image_id")["label"])
     return measured.assign(correct=(measured["predicted"] == labels).astype(float))[
@@ -103,17 +101,6 @@ def distance(before: Floats, after: Floats) -> Floats:
     return result
 
 
-def class_parts(presence: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame:
-    """Classes x concepts: is the concept at least as frequent in the class as in the dataset?
-
-    No vocabulary says which parts a class has; the annotated images do. ``presence`` is images x
-    concepts.
-    """
-    labels = images.set_index("image_id")["label"].reindex(presence.index)
-    rates = presence.astype(float).groupby(labels).mean()
-    return (rates >= presence.mean()) & (rates > 0)
-
-
 def _measured(
     group: pd.DataFrame,
     perturbed: Mapping[str, pd.DataFrame | None],
@@ -149,48 +136,33 @@ def _change(values: Floats, empty: Flags, after: pd.DataFrame, load: Loader) -> 
     return result
 
 
-def seen_maps(file: Path) -> Loader:
-    """Maps as people see them, flattened; the same arithmetic as ``shown_maps``.
-
-    A signed method shows in its file: positive ones have been rectified.
-    """
-    array = store.read_array(file, (None, None, None))
-    signed = any(
-        bool((array[start : start + _CHUNK] < 0).any()) for start in range(0, len(array), _CHUNK)
-    )
+def _maps(stored: StoredExplanations, technique: Technique) -> Loader:
+    """Maps as people see them, flattened."""
 
     def load(rows: NDArray[np.int64]) -> Floats:
-        values = np.nan_to_num(array[rows].reshape(len(rows), -1).astype(np.float64))
-        low = 0 if signed else values.min(1, keepdims=True)
-        values = values - low
-        largest = np.abs(values).max(1, keepdims=True)
-        shown: Floats = np.divide(values, largest, out=np.zeros_like(values), where=largest > 0)
-        return shown
+        return stored.shown(technique, rows.tolist()).reshape(len(rows), -1).astype(np.float64)
 
     return load
 
 
-def _concepts(file: Path, dataset: StoredDataset) -> Loader:
-    table = store.read(file, tables.ATTRIBUTIONS)
-    wide = _wide(table, "row", "value", dataset)
-
-    def load(rows: NDArray[np.int64]) -> Floats:
-        values: Floats = np.nan_to_num(wide.loc[rows].to_numpy(np.float64))
-        return values
-
-    return load
+def _concepts(stored: StoredExplanations, technique: Technique, dataset: StoredDataset) -> Loader:
+    """Attributions of the concepts in the order of the vocabulary; what is missing counts as 0."""
+    names, values = stored.concepts(technique)
+    ordered = pd.DataFrame(values, columns=list(names)).reindex(columns=_words(dataset))
+    known = np.nan_to_num(ordered.to_numpy(np.float64))
+    return lambda rows: known[rows]
 
 
 def _presence(dataset: StoredDataset) -> pd.DataFrame:
     """Images x concepts of the vocabulary: is the concept seen?"""
-    return _wide(dataset.concepts(), "image_id", "present", dataset).astype(bool)
-
-
-def _wide(table: pd.DataFrame, index: str, values: str, dataset: StoredDataset) -> pd.DataFrame:
-    """A column for each concept of the vocabulary."""
     # the key is unique, so there is nothing to average as pivot_table would
-    wide = table.pivot(index=index, columns="concept", values=values)  # noqa: PD010
-    return wide.reindex(columns=list(dataset.vocabulary.concepts))
+    table = dataset.concepts()
+    wide = table.pivot(index="image_id", columns="concept", values="present")  # noqa: PD010
+    return wide.reindex(columns=_words(dataset)).astype(bool)
+
+
+def _words(dataset: StoredDataset) -> list[str]:
+    return list(dataset.vocabulary.concepts)
 
 
 def _map_regions(dataset: StoredDataset, parts: pd.DataFrame, group: pd.DataFrame) -> Region:
@@ -214,9 +186,4 @@ def _map_regions(dataset: StoredDataset, parts: pd.DataFrame, group: pd.DataFram
 def _concept_regions(presence: pd.DataFrame, group: pd.DataFrame) -> Region:
     """Which concepts are seen."""
     seen = presence.loc[group["image_id"]].to_numpy(bool)
-
-    def region(part: slice) -> Flags:
-        result: Flags = seen[part]
-        return result
-
-    return region
+    return lambda part: seen[part]

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.annotations.simulation.properties import STRENGTHS
+from pasta.annotations.rateable import STRENGTHS
 from pasta.params.annotations import QualityParams, SimulationParams
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS

@@ -1,28 +1,31 @@
-"""A whole simulated study, from stored explanations and a plan."""
+"""A whole simulated study, from stored explanations and a plan, and what it leaves on disk."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pasta import store, tables
-from pasta.annotations.protocol import load_protocol
+from pasta.annotations.batches import write_batch
+from pasta.annotations.plan import make_plan
+from pasta.annotations.protocol import Protocol, study_protocol
+from pasta.annotations.rateable import rateable, read_all
 from pasta.annotations.records import Annotations
-from pasta.annotations.simulation.boxes import draw_boxes
-from pasta.annotations.simulation.mentions import choose
+from pasta.annotations.simulation.descriptions import choose, draw_boxes, write_texts
 from pasta.annotations.simulation.properties import measure
 from pasta.annotations.simulation.quality import qualities
 from pasta.annotations.simulation.rankings import draw_rankings
 from pasta.annotations.simulation.raters import annotators_table, draw_raters
 from pasta.annotations.simulation.ratings import rate
-from pasta.annotations.simulation.texts import write_texts
+from pasta.compute import map_all
+from pasta.layout import Group
+from pasta.params import Params
 from pasta.params.annotations import SimulationParams
-from pasta.workers import as_finished
 
 
 @dataclass(frozen=True)
@@ -38,31 +41,26 @@ class Simulated:
 
 
 def simulate(
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     plan: pd.DataFrame,
     params: SimulationParams,
     seed: int,
-    protocol: str = "p2",
-    processes: int = 1,
+    protocol: Protocol,
 ) -> Simulated:
     """Let simulated raters carry out a plan (sample_id, annotator_id, position).
 
-    ``folders`` are those of the datasets. Every explanation there takes part in standardising the
-    properties, planned or not, so that a longer plan does not change the votes of a shorter one.
+    Every explanation of the groups takes part in standardising the properties, planned or not, so
+    that a longer plan does not change the votes of a shorter one.
     """
-    measured = dict(as_finished([partial(measure, folder) for folder in folders], processes))
-    properties = pd.concat([measured[place] for place in range(len(folders))], ignore_index=True)
-    regions = pd.concat(
-        [store.read(folder / "regions.parquet", tables.REGIONS) for folder in folders],
-        ignore_index=True,
-    )
+    properties = pd.concat(map_all(measure, groups), ignore_index=True)
+    regions = read_all(groups, tables.REGIONS)
     quality = qualities(properties, params, seed)
     raters = draw_raters(plan["annotator_id"], params.raters, seed)
     votes = rate(quality, raters, plan, params, seed)
     about = properties[["sample_id", "dataset", "image_id", "predicted"]]
     tasks = plan[["sample_id", "annotator_id"]].merge(about, on="sample_id", how="left")
     mentions = choose(tasks, regions, seed)
-    items = {question.id: question.item_ids for question in load_protocol(protocol).rankings}
+    items = {question.id: question.item_ids for question in protocol.rankings}
     parts = {
         "votes": votes,
         "annotators": annotators_table(raters),
@@ -78,3 +76,41 @@ def simulate(
         "quality": quality,
     }
     return Simulated(Annotations.of(parts), truth)
+
+
+def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
+    """The planned study carried out by simulated raters; an empty one if real people rate."""
+    settings = params.annotations
+    if settings.source == "imported":
+        return Simulated(Annotations.of({}), {})
+    plan = make_plan(
+        rateable(groups, settings.extras),
+        settings.annotators,
+        settings.votes,
+        params.seed,
+        settings.samples,
+        settings.techniques_per_image,
+    )
+    return simulate(groups, plan, settings.simulation, params.seed, study_protocol(params))
+
+
+def write_study(study: Simulated, params: Params, batch: Path, planted: Path) -> None:
+    """Write a batch, and beside it what is true of the raters and the samples."""
+    about = {
+        "number": 0,
+        "source": "simulated raters",
+        "format": "simulated",
+        "protocol": params.annotations.protocol,
+        "sha256": "",
+        "imported_at": "",
+        "replaced": 0,
+    }
+    for folder in (batch, planted):
+        shutil.rmtree(folder, ignore_errors=True)
+    write_batch(batch, study.annotations, about)
+    frames = {name: part for name, part in study.truth.items() if isinstance(part, pd.DataFrame)}
+    plain = {name: part for name, part in study.truth.items() if name not in frames}
+    store.write_json(plain, planted / "planted.json")
+    for name, frame in frames.items():
+        with store.atomic(planted / f"{name}.parquet") as temporary:
+            frame.to_parquet(temporary, index=False)

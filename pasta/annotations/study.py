@@ -1,16 +1,79 @@
-"""The votes stage: merged annotations, stored for all that follows, in numbers."""
+"""The rating study of this project: where its parts are, and its tables as analyses read them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pasta import store
+from pasta import store, tables
+from pasta.annotations.importing import stored_folders
+from pasta.annotations.rateable import explained
 from pasta.annotations.records import PARTS, Annotations
+from pasta.contracts import Table
+from pasta.layout import Group
+from pasta.paths import DATA
 
+BATCHES = Path("pipelines/annotations/batches")
+SIMULATED = DATA / "simulate" / "batch"
+PLANTED = DATA / "simulate" / "planted"
+VOTES = DATA / "votes"
 FULL = 5  # votes on a sample and question in the published study
+
+
+def batches_of(root: Path) -> list[Path]:
+    """All stored batches of a project, the simulated one first."""
+    return stored_folders(root / BATCHES, root / SIMULATED)
+
+
+@dataclass(frozen=True)
+class Study:
+    """The votes and everything that was voted on; each table is read when it is first used."""
+
+    folder: Path  # of the votes stage
+    groups: Sequence[Group]
+
+    @cached_property
+    def votes(self) -> pd.DataFrame:
+        """All votes."""
+        return self._read(tables.VOTES)
+
+    @cached_property
+    def annotators(self) -> pd.DataFrame:
+        """Who voted."""
+        return self._read(tables.ANNOTATORS)
+
+    @cached_property
+    def descriptions(self) -> pd.DataFrame:
+        """Answers to Q0.1."""
+        return self._read(tables.DESCRIPTIONS)
+
+    @cached_property
+    def boxes(self) -> pd.DataFrame:
+        """Answers to Q0.2."""
+        return self._read(tables.BOXES)
+
+    @cached_property
+    def rankings(self) -> pd.DataFrame:
+        """Answers to Q7, Q8 and Q9."""
+        return self._read(tables.RANKED)
+
+    @cached_property
+    def labels(self) -> pd.DataFrame:
+        """The votes on each sample and question, aggregated."""
+        return self._read(tables.LABELS)
+
+    @cached_property
+    def samples(self) -> pd.DataFrame:
+        """The explanations of all groups."""
+        return explained(self.groups)
+
+    def _read(self, table: Table) -> pd.DataFrame:
+        return store.read(self.folder / f"{table.name}.parquet", table)
 
 
 def write_tables(annotations: Annotations, explanations: pd.DataFrame, out: Path) -> None:

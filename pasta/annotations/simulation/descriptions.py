@@ -1,4 +1,8 @@
-"""Q0.1: sentences that name what is to be seen.
+"""Q0.1 and Q0.2: what an annotator points at before any explanation is seen.
+
+Descriptions (Q0.1) and boxes (Q0.2) of one annotator and sample speak of the same few visible parts
+of the image. Large ones are mentioned first and more often: Plackett-Luce draws with weights
+proportional to the square root of a part's area.
 
 Each annotator prefers some sentence forms and writes in full sentences, notes or small letters, as
 people do. Parts and classes have more than one word. An image without annotated parts is described
@@ -10,8 +14,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from pasta import tables
 from pasta.seeds import generator
+from pasta.tables import BOX
 
+MOST = 4  # parts that one annotator mentions
+LEAST = 0.01  # side of the smallest box that can be drawn, as a share of the image
 # {parts}: "the head and the tail"; {list}: "head, tail"; {label}: the predicted class
 FORMS = (
     "I can see {parts}.",
@@ -74,6 +82,60 @@ CLASSES = {
 _STYLES = ("as it is", "small", "no stop")
 
 
+def choose(plan: pd.DataFrame, regions: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Some regions for each row of a plan.
+
+    ``plan`` needs sample_id, annotator_id, dataset and image_id; ``regions`` is the table of that
+    name, of all datasets. Returns sample_id, annotator_id, concept, the box and ``order`` from 0,
+    sorted by key; nothing for an image without parts.
+    """
+    plan = plan.sort_values(["annotator_id", "sample_id"], ignore_index=True)
+    number, scores = [], []
+    regions = regions.sort_values(["dataset", "image_id", "concept", "instance"])
+    counts = plan.merge(_counts(regions), on=["dataset", "image_id"], how="left")["n"].fillna(0)
+    for name, mine in counts.groupby(plan["annotator_id"], sort=True):
+        random = generator(seed, "simulation", "mentions", str(name))
+        number.append(random.integers(1, MOST + 1, len(mine)))
+        scores.append(random.gumbel(size=int(mine.sum())))
+    if not number:
+        return pd.DataFrame(columns=["sample_id", "annotator_id", "concept", *BOX, "order"])
+    pairs = plan.assign(number=np.concatenate(number)).merge(
+        regions, on=["dataset", "image_id"], how="inner"
+    )
+    area = (pairs["x1"] - pairs["x0"]) * (pairs["y1"] - pairs["y0"])
+    pairs["score"] = 0.5 * np.log(area) + np.concatenate(scores)
+    pairs = pairs.sort_values(
+        ["sample_id", "annotator_id", "score"], ascending=[True, True, False], ignore_index=True
+    )
+    pairs["order"] = pairs.groupby(["sample_id", "annotator_id"]).cumcount()
+    chosen = pairs[pairs["order"] < pairs["number"]]
+    return chosen[["sample_id", "annotator_id", "concept", *BOX, "order"]].reset_index(drop=True)
+
+
+def draw_boxes(mentions: pd.DataFrame, jitter: float, seed: int) -> pd.DataFrame:
+    """The ``boxes`` table: each mentioned part's box with its sides moved, inside the image.
+
+    A side moves by a normal draw with the deviation ``jitter`` times the box's size in that
+    direction; sides that change places or leave too little are put ``LEAST`` apart.
+    """
+    mentions = mentions.sort_values(["annotator_id", "sample_id", "order"], ignore_index=True)
+    corners = mentions[list(BOX)].to_numpy(np.float64)
+    moves = [
+        generator(seed, "simulation", "boxes", str(name)).standard_normal((len(mine), 4))
+        for name, mine in mentions.groupby("annotator_id", sort=True)
+    ]
+    size = np.tile(corners[:, 2:] - corners[:, :2], 2)
+    moved = corners + jitter * size * np.concatenate([*moves, np.empty((0, 4))])
+    low, high = np.minimum(moved[:, :2], moved[:, 2:]), np.maximum(moved[:, :2], moved[:, 2:])
+    low = np.clip(low, 0, 1 - LEAST)
+    high = np.clip(np.maximum(high, low + LEAST), 0, 1)
+    frame = mentions[["sample_id", "annotator_id"]].assign(box=mentions["order"].astype("int64"))
+    frame[list(BOX)] = np.round(np.concatenate([low, high], axis=1), 4)
+    frame["simulated"] = True
+    frame = frame.sort_values(list(tables.BOXES.key), ignore_index=True)
+    return frame.astype({"sample_id": "str", "annotator_id": "str"})
+
+
 def write_texts(plan: pd.DataFrame, mentions: pd.DataFrame, seed: int) -> pd.DataFrame:
     """The ``descriptions`` table: one text for each row of a plan with the ``predicted`` class."""
     plan = plan.sort_values(["annotator_id", "sample_id"], ignore_index=True)
@@ -132,3 +194,7 @@ def _styled(text: str, style: str) -> str:
     if style == "small":
         return text.lower()
     return text.rstrip(".") if style == "no stop" else text
+
+
+def _counts(regions: pd.DataFrame) -> pd.DataFrame:
+    return regions.groupby(["dataset", "image_id"]).size().rename("n").reset_index()
