@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pasta.compute import limit_threads
 from pasta.layout import TABLE, groups
 from pasta.params import Params, load_params
 from pasta.paths import DATA, FIGURES, project_root
-from pasta.progress import bar
+from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.folder import FOLDER
@@ -39,15 +40,15 @@ def main() -> None:
     tables_read = [labels, *(group.explanations / TABLE for group in every)]
     inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
-    with kept_units("score", inputs) as kept, bar("studies of the score", None, "parts") as line:
-        results = run_setups(every, labels, wanted, params.scoring, line.advance_with, kept)
     given, known = store.read(votes, tables.VOTES), store.read(labels, tables.LABELS)
-    others = people(given, known, params.annotations.ties)
-    results = pd.concat([results, others], ignore_index=True)
-    note = "Votes are simulated." if given["simulated"].any() else ""
-    reached = _write(results, wanted, params, root / DATA / "score", note)
+    with kept_units("score", inputs) as kept:
+        with lines("studies of the score") as say:
+            results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
+        others = people(given, known, params.annotations.ties)
+        results = pd.concat([results, others], ignore_index=True)
+        note = "Votes are simulated." if given["simulated"].any() else ""
+        reached = _write(results, wanted, params, root / DATA / "score", note)
     track(wanted, results, [labels, votes])
-
     public = train_public(collect(every, known), params)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)

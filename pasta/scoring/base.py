@@ -82,8 +82,9 @@ class Fitted(nn.Module):
         check_features(features, self.width)
         with torch.inference_mode():
             given = torch.from_numpy(np.array(features, np.float32)).to(device_of(self))
-            parts = self(given)
-        return Predicted(*(None if part is None else to_numpy(part.float()) for part in parts))
+            stars, *more = self(given)
+        others = (None if part is None else to_numpy(part.float()) for part in more)
+        return Predicted(to_numpy(stars.float()), *others)
 
     def follow(self, where: torch.device) -> Self:
         """The scorer on another device; Apple's have no double precision."""

@@ -234,7 +234,7 @@ class Table:
         for number, (own, start) in enumerate(zip(rows, self._starts, strict=True)):
             order[number, : len(own)] = start + own
         every = torch.from_numpy(order).to(self._features.device)
-        return map(self._batch, every.split(size, dim=1))
+        return map(self._batch, torch.split(every, size, dim=1))
 
     def _batch(self, rows: Tensor) -> Batch:
         there = rows >= 0

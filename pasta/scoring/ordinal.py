@@ -96,7 +96,7 @@ class FittedOrdinal(Fitted):
         if not share:
             return found
         networks = mean_chances(inputs, [self.get_buffer(name) for name in ENSEMBLE])
-        return (1 - share) * found + share * networks
+        return torch.lerp(found, networks, share)
 
     def forward(self, features: Tensor) -> Answer:
         """Stars, the distribution of a vote, and intervals of the label."""

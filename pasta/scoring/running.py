@@ -26,6 +26,8 @@ from pasta.scoring.material import Material, collect
 from pasta.scoring.splits import split
 from pasta.scoring.studies import Setup
 
+Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
+
 _TOGETHER = 60  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
 
@@ -46,7 +48,7 @@ def run_setups(
     labels: Path,
     wanted: Sequence[Setup],
     scoring: ScoringParams,
-    say: Callable[[str], None],
+    say: Say,
     kept: KeptUnits | None = None,
 ) -> pd.DataFrame:
     """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels."""
@@ -58,7 +60,8 @@ def run_setups(
     frames: dict[int, pd.DataFrame] = {}
     for place, result in map_units(run_piece, pieces, kept):
         frames[place] = pd.DataFrame(result)
-        say(f"{pieces[place].setup.study}: {pieces[place].setup.level}")
+        setup = pieces[place].setup
+        say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
     rows = []
     for setup in wanted:
         own = next(piece.setup for piece in pieces if piece.setup.answers(setup))
@@ -86,11 +89,11 @@ def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
 
 def run_piece(piece: Piece) -> Arrays:
     """The results of some seeds of a setup, a column each."""
-    frame = run_setup(_material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds)
-    return {
-        str(name): column.to_numpy(str if column.dtype.kind == "O" else column.dtype)
-        for name, column in frame.items()
-    }
+    frame = run_setup(
+        _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
+    )
+    words = frame.select_dtypes(exclude="number").columns
+    return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
 
 
 @lru_cache(maxsize=1)  # a process has many pieces of the same studies to run

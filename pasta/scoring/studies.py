@@ -39,7 +39,9 @@ class Setup:
             "aggregate": self.aggregate,
             "with_label": self.with_label,
             "questions": " ".join(self.questions),
-            "embedding": self.embedding.model_dump(mode="json", exclude={"handcrafted", "variants"}),
+            "embedding": self.embedding.model_dump(
+                mode="json", exclude={"handcrafted", "variants"}
+            ),
         }
 
     def answers(self, other: Setup) -> bool:
