@@ -22,12 +22,6 @@ from pasta.scoring.given import Many
 Watch = Callable[[int], None]  # explanations encoded since the last call
 
 
-def device_of(encoder: Encoder) -> torch.device:
-    """Where an encoder is; scores follow it."""
-    found: torch.device = getattr(encoder, "device", torch.device("cpu"))
-    return found
-
-
 class ExplanationEncoder:
     """Draws explanations as the scorer has learned them, and encodes them in batches."""
 
@@ -36,6 +30,7 @@ class ExplanationEncoder:
         self._settings: Any = shown  # as much of the embedding's parameters as is needed
         self._fits = lru_cache(maxsize=10_000)(encoder.fits)
         self._concept_vectors: dict[str, Floats] = {}
+        self.where = torch.device("cpu")  # of the vectors that the encoder gave last
 
     def pictures(
         self,
@@ -57,8 +52,9 @@ class ExplanationEncoder:
                 if maps is not None:
                     heat = np.stack([maps[row] for row in part])
                     shown = inputs.render(shown, heat, signed, self._settings)
-                batch = torch.from_numpy(shown).to(device_of(self.encoder))
-                found[part] = to_numpy(self.encoder.images(batch))
+                vectors = self.encoder.images(torch.from_numpy(shown))
+                self.where = vectors.device
+                found[part] = to_numpy(vectors)
                 say(len(part))
         return found[some]
 

@@ -22,7 +22,7 @@ from pasta.errors import PastaError
 from pasta.paths import project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.base import Floats
-from pasta.scoring.encoding import ExplanationEncoder, Watch, device_of
+from pasta.scoring.encoding import ExplanationEncoder, Watch
 from pasta.scoring.folder import FOLDER, ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.given import OK, concepts_given, images_given, labels_given, maps_given
 from pasta.scoring.results import Score, Scores
@@ -51,7 +51,6 @@ class PastaScore:
         if question not in stored.card.questions:
             hint = did_you_mean(question, list(stored.card.questions))
             raise PastaError(f"the scorer has not learned a question {question!r}. {hint}")
-        stored.fitted.follow(device_of(encoder))
         self._column = stored.card.questions.index(question)
         self._encode = ExplanationEncoder(encoder, stored.card.preprocessing, batch_size)
 
@@ -208,7 +207,7 @@ class PastaScore:
             features = inputs.with_label(vectors, own, self.card.labels.order)
         region = self.stored.familiar.get(job.kind)
         familiar = np.zeros(number, bool)
-        answer = self.stored.fitted.predict(features)
+        answer = self.stored.fitted.follow(self._encode.where).predict(features)
         familiar[some] = False if region is None else region(vectors)
 
         def placed(values: Floats | None) -> Floats | None:

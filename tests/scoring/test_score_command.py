@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from pasta.scoring.naming import KNOWN
-from pasta.scoring.summary import place_among, summarise
 from PIL import Image
 from typer.testing import CliRunner
 
 from pasta.commands.score import score as command
 from pasta.errors import InputError, PastaError
-from pasta.scoring.files import list_folder
-from pasta.scoring.results import Scores
+from pasta.scoring.files import KNOWN, list_folder
+from pasta.scoring.results import Scores, place_among, summarise
 from pasta.scoring.score import PastaScore
 from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
 
