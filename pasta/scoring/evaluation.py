@@ -165,7 +165,7 @@ def human_rows(votes: pd.DataFrame, labels: pd.DataFrame, ties: Ties) -> pd.Data
     keys, stars = ["sample_id", "question"], [f"votes_{star}" for star in range(1, N_STARS + 1)]
     own = votes[keys].merge(labels[[*keys, "mode", *stars]], on=keys, how="left")
     rating = votes["rating"].to_numpy(np.int64)
-    others = own[stars].fillna(0).to_numpy(np.int64)
+    others = np.array(own[stars].fillna(0), np.int64)
     others[np.arange(len(votes)), rating - 1] -= 1
     alone = others.sum(axis=1) <= 0
     truths = {

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from pasta.scoring import ordinal  # noqa: F401 (it registers itself)
 from pasta.scoring.base import SCORERS, Answer, Fitted
 from pasta.scoring.neural import Batch, NeuralScorer, Stack, perceptron
 from pasta.scoring.ordinal_ensemble import Member, Members
