@@ -3,87 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+import pandas as pd
 
-if TYPE_CHECKING:
-    import pandas as pd
+from pasta import store, tables
+from pasta.compute import limit_threads
+from pasta.layout import TABLE, groups
+from pasta.params import Params, load_params
+from pasta.paths import DATA, FIGURES, project_root
+from pasta.progress import lines
+from pasta.resume import kept_units
+from pasta.scoring.evaluation import summarise
+from pasta.scoring.folder import FOLDER
+from pasta.scoring.material import collect
+from pasta.scoring.public import save_public, train_public
+from pasta.scoring.reporting import KEYS, compare, headline, main_titles, people, track
+from pasta.scoring.running import run_setups
+from pasta.scoring.serving import log_served
+from pasta.scoring.studies import Setup, setups
+from pasta.stage import run_stage
+from pasta.tracking import file_md5, require_tracking, tracked_run
+from reports.plots.score import score_figure
+from reports.plots.style import style
 
-    from pasta.params import Params
-    from pasta.scoring.public import Public
-    from pasta.scoring.studies import Setup
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    labels: Annotated[Path, typer.Option(help="the labels table")],
-    votes: Annotated[Path, typer.Option(help="the votes table")],
-    out: Annotated[Path, typer.Option(help="folder for the results")],
-    figure: Annotated[Path, typer.Option(help="the SVG file to write")],
-    scorer: Annotated[Path, typer.Option(help="folder of the public scorer")],
-) -> None:
-    """Train and test scorers on the rated explanations in FOLDERS, and train the public one."""
-    from pasta.quick_start import import_torchvision
-
-    import_torchvision()
-    import pandas as pd
-    import torch
-
-    from pasta import store, tables
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-    from pasta.progress import bar
-    from pasta.scoring.material import collect
-    from pasta.scoring.public import train_public
-    from pasta.scoring.reporting import people, track
-    from pasta.scoring.running import at_work
-    from pasta.scoring.studies import setups
-    from pasta.tracking import connect, locked_md5s, require_tracking
-
+def main() -> None:
+    """Train and test scorers on the rated explanations, and train the public one."""
     require_tracking()
-    torch.set_num_threads(1)  # with more, this process could not be copied
-    params = load_params()
-    material = collect(folders, store.read(labels, tables.LABELS))
+    limit_threads()
+    root, params = project_root(), load_params()
+    folder, every = root / DATA / "votes", groups(params, root)
+    labels, votes = folder / "labels.parquet", folder / "votes.parquet"
+    tables_read = [labels, *(group.explanations / TABLE for group in every)]
+    inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
-    with (
-        at_work(material, wanted, params.scoring, processors()) as found,
-        bar("studies of the score", len(wanted), "setups") as line,
-    ):
-        connect("scorers")  # only now: what is open cannot be copied
-        public = train_public(material, params)
-        locked_md5s(project_root())  # takes a while, and is remembered
-        import reports.plots.score  # noqa: F401 (takes a while, and is wanted at the end)
-
-        rated = store.read(votes, tables.VOTES)
-        others = people(rated)
-        results = found(lambda words: line.advance(words=words))
-    results = pd.concat([results, others], ignore_index=True)
-    note = "Votes are simulated." if rated["simulated"].any() else ""
-    reached = _write(results, wanted, params, out, figure, note)
-    track(wanted, results, [labels, votes], out)
-    inputs = [labels, *(folder / "explanations.parquet" for folder in folders)]
-    _publish(public, params, inputs, reached[params.scoring.public.scorer], scorer)
+    given, known = store.read(votes, tables.VOTES), store.read(labels, tables.LABELS)
+    with kept_units("score", inputs) as kept:
+        with lines("studies of the score") as say:
+            results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
+        others = people(given, known, params.annotations.ties)
+        results = pd.concat([results, others], ignore_index=True)
+        note = "Votes are simulated." if given["simulated"].any() else ""
+        reached = _write(results, wanted, params, root / DATA / "score", note)
+    track(wanted, results, [labels, votes])
+    public = train_public(collect(every, known), params)
+    md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
+    save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
+    settings = params.scoring.public.model_dump()
+    with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
+        log_served(root / FOLDER)
 
 
 def _write(
-    results: pd.DataFrame,
-    wanted: Sequence[Setup],
-    params: Params,
-    out: Path,
-    figure: Path,
-    note: str,
+    results: pd.DataFrame, wanted: Sequence[Setup], params: Params, out: Path, note: str
 ) -> dict[str, Any]:
     """Write tables and the figure; returns what each scorer has reached."""
-    from pasta import store, tables
-    from pasta.scoring.reporting import headline, main_titles, summary
-    from pasta.scoring.running import compare
-    from reports.plots.score import score_figure
-    from reports.plots.style import style
-
     store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
-    summarised = summary(results)
+    summarised = summarise(results, KEYS)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
     differences = compare(results, "ordinal", rivals)
@@ -91,33 +70,10 @@ def _write(
     reached = headline(summarised)
     store.write_json(reached, out / "score.json")
     drawn = score_figure(summarised[summarised["study"] == "main"], main_titles(wanted), note)
-    with store.atomic(figure) as temporary, style():
+    with store.atomic(project_root() / FIGURES / "score.svg") as temporary, style():
         drawn.savefig(temporary, format="svg", metadata={"Date": None})
     return reached
 
 
-def _publish(
-    public: Public, params: Params, inputs: Sequence[Path], reached: Any, scorer: Path
-) -> None:
-    """Keep the public scorer, and register it."""
-    from pasta.scoring.public import save_public
-    from pasta.scoring.serving import log_served
-    from pasta.tracking import file_md5, tracked_run
-
-    md5s = {str(file): file_md5(file) for file in inputs}
-    save_public(public, params, md5s, reached, scorer)
-    with tracked_run(
-        "scorers",
-        "score",
-        "public",
-        inputs=inputs,
-        params=params.scoring.public.model_dump(),
-        record=scorer.with_name("scorer.run.json"),
-    ):
-        log_served(scorer)
-
-
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

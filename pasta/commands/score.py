@@ -39,9 +39,8 @@ def score(
     """
     if as_json and as_csv:
         raise typer.BadParameter("give either --json or --csv")
-    from pasta.scoring.files import list_folder
+    from pasta.scoring.files import KNOWN, list_folder
     from pasta.scoring.folder import FOLDER, load_scorer
-    from pasta.scoring.naming import KNOWN
     from pasta.scoring.score import PastaScore
 
     if scorer is None:
@@ -103,7 +102,7 @@ def _named(
 def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str, Any]:
     import numpy as np
 
-    from pasta.scoring.summary import place_among, summarise
+    from pasta.scoring.results import place_among, summarise
 
     means = metric.card.techniques.get(metric.question, {})
     summary = summarise(np.concatenate([part.score for part in parts]))

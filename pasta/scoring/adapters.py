@@ -2,34 +2,29 @@
 
 Neither library is needed to import this module. :class:`QuantusPastaScore` is called like any
 metric of Quantus (doi:10.48550/arXiv.2202.06861) and goes into ``quantus.evaluate``;
-``MeanPastaScore`` is a ``torchmetrics.Metric`` and lives in :mod:`pasta.scoring.torch_metric`.
+:class:`MeanPastaScore` is a ``torchmetrics.Metric``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.scoring.score import PastaScore, Scores
 
-if TYPE_CHECKING:
-    from pasta.scoring.torch_metric import MeanPastaScore
+_Metric: Any = object  # only MeanPastaScore needs torchmetrics, and says so
+with suppress(ModuleNotFoundError):
+    from torchmetrics import Metric as _Metric
 
 __all__ = ["MeanPastaScore", "QuantusPastaScore"]
-
-
-def __getattr__(name: str) -> Any:
-    """torchmetrics is imported only by those who ask for it."""
-    if name == "MeanPastaScore":
-        from pasta.scoring.torch_metric import MeanPastaScore
-
-        return MeanPastaScore
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class QuantusPastaScore:
@@ -153,3 +148,39 @@ class QuantusPastaScore:
                 raise PastaError(f"there is no class {number}: classes= names {len(self.classes)}")
             found.append(self.classes[int(number)])
         return found
+
+
+class MeanPastaScore(_Metric):
+    """Mean predicted stars over batches and processes; maps that show nothing do not count.
+
+    >>> metric = MeanPastaScore(PastaScore.load("Q1"))               # doctest: +SKIP
+    >>> metric.update(image=images, saliency=maps, label=labels)     # doctest: +SKIP
+    >>> metric.compute()                                             # doctest: +SKIP
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    total: Tensor
+    count: Tensor
+
+    def __init__(self, score: PastaScore, **kwargs: Any) -> None:
+        if _Metric is object:
+            raise PastaError("MeanPastaScore needs torchmetrics: pip install torchmetrics")
+        super().__init__(**kwargs)
+        self.score = score
+        self.add_state("total", torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("count", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, **given: Any) -> None:
+        """Add explanations; the arguments are those of :meth:`PastaScore.score`."""
+        found = self.score.score(**given)
+        stars = found.score if isinstance(found, Scores) else [found.score]
+        values = torch.as_tensor(stars, dtype=torch.float64, device=self.total.device)
+        known = ~values.isnan()
+        self.total += values[known].sum()
+        self.count += known.sum()
+
+    def compute(self) -> Tensor:
+        """The mean; NaN before the first explanation."""
+        return (self.total / self.count).float()

@@ -7,13 +7,17 @@ share between them; samples without votes on a question are left out for that qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from pasta.compute import device_of, to_numpy
+from pasta.errors import PastaError
 from pasta.registry import Registry
 
 Floats = NDArray[np.float32]
@@ -46,25 +50,105 @@ class Predicted:
     high: Floats | None = None
 
 
-class Fitted(Protocol):
-    """A trained scorer."""
+class Answer(NamedTuple):
+    """The same as tensors, on the device of the scorer."""
+
+    stars: Tensor
+    distribution: Tensor | None = None
+    low: Tensor | None = None
+    high: Tensor | None = None
+
+
+class Fitted(nn.Module):
+    """A trained scorer: its buffers are what it has learned, beside a few plain settings."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.about = dict(about)
+        for name, array in arrays.items():
+            self.register_buffer(name, torch.from_numpy(np.array(array)))
+
+    @property
+    def width(self) -> int:
+        """How many features it looks at."""
+        raise NotImplementedError
+
+    def forward(self, features: Tensor) -> Answer:
+        """Answers for all questions, on the device of the features."""
+        raise NotImplementedError
 
     def predict(self, features: Floats) -> Predicted:
         """Answers for all questions it was trained on, in their order."""
+        check_features(features, self.width)
+        with torch.inference_mode():
+            given = torch.from_numpy(np.array(features, np.float32)).to(device_of(self))
+            stars, *more = self(given)
+        others = (None if part is None else to_numpy(part.float()) for part in more)
+        return Predicted(to_numpy(stars.float()), *others)
+
+    def follow(self, where: torch.device) -> Self:
+        """The scorer on another device; Apple's have no double precision."""
+        return (self.float() if where.type == "mps" else self).to(where)
 
     def state(self) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
-        """Arrays and plain settings from which the scorer's ``load`` makes it again."""
+        """Arrays and plain settings, from which the class makes it again."""
+        return {name: to_numpy(array) for name, array in self.state_dict().items()}, self.about
 
 
-class Scorer(Protocol):
+class Scorer:
     """How one kind of scorer is trained; ``settings`` is its section of the parameters."""
+
+    model: type[Fitted]  # what comes out of training
 
     def fit(self, train: Rated, validation: Rated, settings: Any, seed: int) -> Fitted:
         """Train, deterministically for (data, settings, seed)."""
+        return self.fit_many([train], [validation], settings, [seed])[0]
+
+    def fit_many(
+        self,
+        train: Sequence[Rated],
+        validation: Sequence[Rated],
+        settings: Any,
+        seeds: Sequence[int],
+    ) -> Sequence[Fitted]:
+        """What :meth:`fit` gives for each set and seed, up to rounding."""
+        raise NotImplementedError
 
     def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> Fitted:
         """A trained scorer from what ``state`` returned."""
+        return self.model(arrays, about)
 
 
 SCORERS: Registry[Scorer] = Registry("scorer")  # metadata: title, doi or source
-Progress = Callable[[str], None]
+
+
+def check_features(features: NDArray[Any], width: int) -> None:
+    """Stop at features of another width or without a value."""
+    if features.ndim != 2 or features.shape[1] != width:
+        raise PastaError(f"the features are {features.shape}, expected (samples, {width})")
+    bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
+    if len(bad):
+        raise PastaError(
+            f"{len(bad)} of {len(features)} samples have features that are NaN or infinite, "
+            f"the first in row {bad[0]}: leave them out"
+        )
+
+
+def check_sets(train: Sequence[Rated], validation: Sequence[Rated], seeds: Sequence[int]) -> None:
+    """Stop at sets that do not belong together."""
+    if not len(train) == len(validation) == len(seeds) > 0:
+        sizes = f"{len(train)}, {len(validation)} and {len(seeds)}"
+        raise PastaError(f"expected as many training sets as validation sets and seeds: {sizes}")
+    for one in (*train, *validation):
+        check_features(one.features, train[0].features.shape[1])
+
+
+def check_labels(sets: Sequence[Rated], part: str) -> None:
+    """Stop at a question that no sample has votes on."""
+    for number, one in enumerate(sets):
+        without = np.flatnonzero(np.isnan(one.labels).all(axis=0))
+        if len(without):
+            raise PastaError(
+                f"question {without[0] + 1} of {one.labels.shape[1]} has no votes in the {part} "
+                f"set {number + 1} of {len(sets)}: leave it out or collect votes"
+            )

@@ -7,52 +7,74 @@ but the support vectors are a :class:`Network`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, Ridge
+from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVR
+from torch import Tensor
 
 from pasta.params.baselines import HiddenLayerParams, PenaltyParams, SupportVectorParams
-from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
+from pasta.scoring.base import (
+    SCORERS,
+    STARS,
+    Answer,
+    Fitted,
+    Floats,
+    Rated,
+    Scorer,
+    check_features,
+    check_labels,
+)
 from pasta.scoring.evaluation import to_stars
-from pasta.scoring.networks import Network, check_features, load_network
-from pasta.scoring.neural import check_votes
+from pasta.scoring.networks import Network, network
 from pasta.seeds import generator
 
 _SOURCE = "10.48550/arXiv.2411.02470"
 _LARGEST_SEED = 2**32
-_SAMPLES_AT_ONCE = 4096
 
 Layers = list[tuple[NDArray[Any], NDArray[Any]]]  # weight and bias of each layer, one question
 FitOne = Callable[[Floats, Floats, Any, int], Layers]
 
 
 @dataclass(frozen=True)
-class NetworkBaseline:
+class NetworkBaseline(Scorer):
     """A scorer that ends as a network: each question is fitted alone, on the samples with votes."""
 
     fit_one: FitOne
+    model = Network
 
-    def fit(self, train: Rated, validation: Rated, settings: Any, seed: int) -> Network:  # noqa: ARG002
+    def fit_many(
+        self,
+        train: Sequence[Rated],
+        validation: Sequence[Rated],  # noqa: ARG002
+        settings: Any,
+        seeds: Sequence[int],
+    ) -> list[Network]:
         """Train; nothing is chosen on the validation set."""
-        questions = [self.fit_one(*data, settings, seed) for data in _by_question(train)]
-        layers = list(zip(*questions, strict=True))
-        return Network(
-            tuple(np.stack([weight for weight, _ in one]).astype(np.float32) for one in layers),
-            tuple(np.stack([bias for _, bias in one]).astype(np.float32) for one in layers),
-        )
+        return [self._fit(one, settings, seed) for one, seed in zip(train, seeds, strict=True)]
 
-    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> Network:
-        """A trained scorer from what ``state`` returned."""
-        return load_network(arrays, about)
+    def _fit(self, train: Rated, settings: Any, seed: int) -> Network:
+        questions = [self.fit_one(*data, settings, seed) for data in _by_question(train)]
+        return network(
+            [
+                (np.stack([weight for weight, _ in layer]), np.stack([bias for _, bias in layer]))
+                for layer in zip(*questions, strict=True)
+            ]
+        )
 
 
 def _by_question(train: Rated) -> list[tuple[Floats, Floats]]:
     """Features and labels of the samples with votes on each question."""
     check_features(train.features, train.features.shape[1])
-    check_votes([train], "training")
+    check_labels([train], "training")
     given = ~np.isnan(train.labels.T)
     return [
         (train.features[rows], labels[rows])
@@ -61,14 +83,10 @@ def _by_question(train: Rated) -> list[tuple[Floats, Floats]]:
 
 
 def _ridge(features: Floats, labels: Floats, settings: PenaltyParams, seed: int) -> Layers:  # noqa: ARG001
-    from sklearn.linear_model import Ridge
-
     return _linear(Ridge(alpha=settings.alpha), features, labels)
 
 
 def _lasso(features: Floats, labels: Floats, settings: PenaltyParams, seed: int) -> Layers:  # noqa: ARG001
-    from sklearn.linear_model import Lasso
-
     return _linear(Lasso(alpha=settings.alpha), features, labels)
 
 
@@ -89,11 +107,6 @@ def _standardised_ridge(
 
 
 def _perceptron(features: Floats, labels: Floats, settings: HiddenLayerParams, seed: int) -> Layers:
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPRegressor
-
     model = MLPRegressor(
         hidden_layer_sizes=(settings.hidden,),
         max_iter=settings.epochs,
@@ -119,72 +132,67 @@ def _mean(features: Floats, labels: Floats, settings: Any, seed: int) -> Layers:
     return _always(features, float(labels.mean(dtype=np.float64)))
 
 
-@dataclass(frozen=True)
-class SupportVectors:
-    """``b + sum_i a_i exp(-gamma |x - s_i|^2)`` for each question."""
+class SupportVectors(Fitted):
+    """``b + sum_i a_i exp(-gamma |x - s_i|^2)`` for each question.
 
-    vectors: Floats  # the support vectors of any question x features
-    duals: Floats  # questions x vectors, zero where a vector is none of the question's
-    intercepts: Floats  # questions
-    gammas: Floats  # questions
+    Buffers: the support ``vectors`` of any question (vectors x features), their ``duals``
+    (questions x vectors, zero where a vector is none of the question's), ``intercepts`` and
+    ``gammas`` of the questions.
+    """
 
-    def predict(self, features: Floats) -> Predicted:
+    vectors: Tensor
+    duals: Tensor
+    intercepts: Tensor
+    gammas: Tensor
+
+    @property
+    def width(self) -> int:
+        """How many features it looks at."""
+        return int(self.vectors.shape[1])
+
+    def forward(self, features: Tensor) -> Answer:
         """Stars for all questions."""
-        check_features(features, self.vectors.shape[1])
-        pieces = [
-            self._few(features[start : start + _SAMPLES_AT_ONCE])
-            for start in range(0, len(features), _SAMPLES_AT_ONCE)
-        ]
-        stars = np.concatenate([np.zeros((0, len(self.gammas))), *pieces])
-        return Predicted(np.clip(stars, 1, 5).astype(np.float32))
-
-    def _few(self, features: Floats) -> NDArray[np.float64]:
-        from scipy.spatial.distance import cdist
-
-        squared = cdist(features, self.vectors, "sqeuclidean")
-        questions = zip(self.gammas, self.duals, self.intercepts, strict=True)
-        given = [np.exp(-gamma * squared) @ dual + bias for gamma, dual, bias in questions]
-        return np.stack(given, axis=1)
-
-    def state(self) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
-        """Everything, in arrays."""
-        return dict(vars(self)), {}
+        exact = "donot_use_mm_for_euclid_dist"
+        squared = torch.cdist(features, self.vectors, compute_mode=exact) ** 2
+        kernels = (-self.gammas[:, None, None] * squared).exp()  # questions x samples x vectors
+        stars = torch.einsum("qnv,qv->nq", kernels, self.duals) + self.intercepts
+        return Answer(stars.clamp(1, 5))
 
 
-class SupportVectorScorer:
+class SupportVectorScorer(Scorer):
     """Support vector regression with a radial kernel."""
 
-    def fit(
+    model = SupportVectors
+
+    def fit_many(
         self,
-        train: Rated,
-        validation: Rated,  # noqa: ARG002
+        train: Sequence[Rated],
+        validation: Sequence[Rated],  # noqa: ARG002
         settings: SupportVectorParams,
-        seed: int,  # noqa: ARG002
-    ) -> SupportVectors:
+        seeds: Sequence[int],  # noqa: ARG002
+    ) -> list[SupportVectors]:
         """Train; nothing is chosen on the validation set."""
-        from sklearn.svm import SVR
+        return [_support_vectors(one, settings) for one in train]
 
-        duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
-        intercepts, gammas = [], []
-        rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
-        for question, (features, labels) in enumerate(_by_question(train)):
-            gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
-            model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma)
-            model.fit(features, labels)
-            duals[question, rows[question][model.support_]] = model.dual_coef_[0]
-            intercepts.append(model.intercept_[0])
-            gammas.append(gamma)
-        used = duals.any(axis=0)
-        return SupportVectors(
-            train.features[used].astype(np.float32),
-            duals[:, used],
-            np.array(intercepts, np.float32),
-            np.array(gammas, np.float32),
-        )
 
-    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> SupportVectors:  # noqa: ARG002
-        """A trained scorer from what ``state`` returned."""
-        return SupportVectors(**{name: np.asarray(array) for name, array in arrays.items()})
+def _support_vectors(train: Rated, settings: SupportVectorParams) -> SupportVectors:
+    duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
+    intercepts, gammas = [], []
+    rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
+    for question, (features, labels) in enumerate(_by_question(train)):
+        gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
+        model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma).fit(features, labels)
+        duals[question, rows[question][model.support_]] = model.dual_coef_[0]
+        intercepts.append(model.intercept_[0])
+        gammas.append(gamma)
+    used = duals.any(axis=0)
+    arrays = {
+        "vectors": train.features[used].astype(np.float32),
+        "duals": duals[:, used],
+        "intercepts": np.array(intercepts, np.float32),
+        "gammas": np.array(gammas, np.float32),
+    }
+    return SupportVectors(arrays, {})
 
 
 _BASELINES: dict[str, tuple[str, FitOne]] = {

@@ -18,63 +18,56 @@ where samples come in groups: those of one image resemble each other.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import math
 
-Doubles = NDArray[np.float64]
+import torch
+from torch import Tensor
 
 LEAST, MOST = 1.0, 5.0
 _SHORTEST = 0.25  # of a side before stretching, in stars: else a sure prediction could not stretch
 
 
-def quantile(distribution: Doubles, share: float) -> Doubles:
+def quantile(distribution: Tensor, share: float) -> Tensor:
     """A continuous quantile of distributions over the stars (last axis).
 
     Each star's chance is spread evenly from half a star below it to half a star above.
     """
-    up_to = distribution.cumsum(axis=-1) / distribution.sum(axis=-1, keepdims=True)
-    star = np.minimum((up_to < share).sum(axis=-1), distribution.shape[-1] - 1)[..., None]
-    after = np.take_along_axis(up_to, star, axis=-1)[..., 0]
-    chance = np.take_along_axis(distribution, star, axis=-1)[..., 0]
-    left = np.divide(after - share, chance, out=np.zeros_like(after), where=chance > 0)
-    result: Doubles = star[..., 0] + 1.5 - np.clip(left, 0, 1)
-    return result
+    up_to = distribution.cumsum(-1) / distribution.sum(-1, keepdim=True)
+    star = (up_to < share).sum(-1, keepdim=True).clamp(max=distribution.shape[-1] - 1)
+    after, chance = up_to.gather(-1, star), distribution.gather(-1, star)
+    left = ((after - share) / chance).where(chance > 0, 0.0).clamp(0, 1)
+    return (star + 1.5 - left)[..., 0]
 
 
-def sides(stars: Doubles, distribution: Doubles, coverage: float) -> tuple[Doubles, Doubles]:
+def sides(stars: Tensor, distribution: Tensor, coverage: float) -> tuple[Tensor, Tensor]:
     """How far an interval goes down and up before it is stretched."""
     tail = (1 - coverage) / 2
-    down = np.maximum(stars - quantile(distribution, tail), _SHORTEST)
-    up = np.maximum(quantile(distribution, 1 - tail) - stars, _SHORTEST)
+    down = (stars - quantile(distribution, tail)).clamp(min=_SHORTEST)
+    up = (quantile(distribution, 1 - tail) - stars).clamp(min=_SHORTEST)
     return down, up
 
 
-def needed_stretch(labels: Doubles, stars: Doubles, down: Doubles, up: Doubles) -> Doubles:
+def needed_stretch(labels: Tensor, stars: Tensor, down: Tensor, up: Tensor) -> Tensor:
     """The smallest stretch with which each interval reaches its label; NaN without a label."""
     away = labels - stars
-    result: Doubles = np.where(away < 0, -away / down, away / up)
-    return result
+    return torch.where(away < 0, -away / down, away / up)
 
 
-def calibrate(needed: Doubles, coverage: float) -> Doubles:
+def calibrate(needed: Tensor, coverage: float) -> Tensor:
     """The stretch of each question from those needed by samples (samples x questions).
 
     Infinite, which gives the whole scale, where there are too few labels to promise anything.
     """
-    result = np.full(needed.shape[1], np.inf)
+    result = torch.full(needed.shape[1:], math.inf, dtype=needed.dtype)
     for question, column in enumerate(needed.T):
-        known = np.sort(column[~np.isnan(column)])
+        known = column[~column.isnan()].sort().values
         # the subtraction keeps 0.9 * 10 = 9.000000000000002 from becoming 10
-        place = int(np.ceil((len(known) + 1) * coverage - 1e-9))
+        place = math.ceil((len(known) + 1) * coverage - 1e-9)
         if 1 <= place <= len(known):
             result[question] = known[place - 1]
     return result
 
 
-def interval(
-    stars: Doubles, down: Doubles, up: Doubles, stretch: Doubles
-) -> tuple[Doubles, Doubles]:
+def interval(stars: Tensor, down: Tensor, up: Tensor, stretch: Tensor) -> tuple[Tensor, Tensor]:
     """Lower and upper bound on the scale of stars; the prediction lies between them."""
-    low = np.clip(stars - stretch * down, LEAST, MOST)
-    high = np.clip(stars + stretch * up, LEAST, MOST)
-    return low, high
+    return (stars - stretch * down).clamp(LEAST, MOST), (stars + stretch * up).clamp(LEAST, MOST)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from pasta.compute import to_numpy
 from pasta.embedding import inputs
 from pasta.embedding.base import Encoder
-from pasta.embedding.batches import side_by_side
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
 from pasta.models.clip.prompts import readable
-from pasta.paths import processors
+from pasta.scoring.base import Floats
 from pasta.scoring.folder import PreprocessingCard
-from pasta.scoring.given import Floats, Many
+from pasta.scoring.given import Many
 
-_LEAST = 8  # pictures in a batch; fewer are not worth a thread
 Watch = Callable[[int], None]  # explanations encoded since the last call
 
 
@@ -31,6 +30,7 @@ class ExplanationEncoder:
         self._settings: Any = shown  # as much of the embedding's parameters as is needed
         self._fits = lru_cache(maxsize=10_000)(encoder.fits)
         self._concept_vectors: dict[str, Floats] = {}
+        self.where = torch.device("cpu")  # of the vectors that the encoder gave last
 
     def pictures(
         self,
@@ -41,32 +41,22 @@ class ExplanationEncoder:
         say: Watch,
     ) -> Floats:
         """Vectors of drawn explanations; those of one size go through the encoder together."""
-        import torch
-
         by_size: dict[tuple[int, ...], list[int]] = {}
         for row in some:
             by_size.setdefault(images.items[row].shape, []).append(int(row))
-        parts = [part for rows in by_size.values() for part in self._parts(rows)]
-
-        def encode(part: list[int]) -> Floats:
-            # A stack keeps the order of its parts in memory; drawing wants the colours first.
-            shown = np.ascontiguousarray(np.stack([images.items[row] for row in part]))
-            if maps is not None:
-                heat = np.stack([maps[row] for row in part])
-                shown = inputs.render(shown, heat, signed, self._settings)
-            return np.asarray(self.encoder.images(torch.from_numpy(shown)))
-
         found = np.empty((len(images.items), self.encoder.width), np.float32)
-        for part, vectors in zip(parts, side_by_side(encode, parts), strict=True):
-            found[part] = vectors
-            say(len(part))
+        for rows in by_size.values():
+            for start in range(0, len(rows), self.batch_size):
+                part = rows[start : start + self.batch_size]
+                shown = np.ascontiguousarray(np.stack([images.items[row] for row in part]))
+                if maps is not None:
+                    heat = np.stack([maps[row] for row in part])
+                    shown = inputs.render(shown, heat, signed, self._settings)
+                vectors = self.encoder.images(torch.from_numpy(shown))
+                self.where = vectors.device
+                found[part] = to_numpy(vectors)
+                say(len(part))
         return found[some]
-
-    def _parts(self, rows: list[int]) -> list[list[int]]:
-        """Batches of about equal size, so that no core waits for another at the end."""
-        number = processors() * math.ceil(len(rows) / (processors() * self.batch_size))
-        number = min(number, math.ceil(len(rows) / _LEAST))
-        return [part.tolist() for part in np.array_split(np.array(rows), number)]
 
     def concepts(self, rows: list[tuple[tuple[str, ...], NDArray[Any]]], say: Watch) -> Floats:
         """Vectors of concept explanations."""
@@ -91,6 +81,6 @@ class ExplanationEncoder:
     def _vectors_of(self, names: Sequence[str]) -> Floats:
         new = [name for name in dict.fromkeys(names) if name not in self._concept_vectors]
         if new:
-            vectors = np.asarray(self.encoder.texts([readable(name) for name in new]), np.float32)
+            vectors = to_numpy(self.encoder.texts([readable(name) for name in new]))
             self._concept_vectors.update(zip(new, vectors, strict=True))
         return np.stack([self._concept_vectors[name] for name in names])

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
-from pasta.annotations.aggregate import mode
-from pasta.annotations.coding import encode, joint_key
+from pasta.annotations.aggregate import Ties, mode
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -108,8 +108,6 @@ def measures(truth: NDArray[Any], stars: NDArray[Any]) -> list[tuple[str, float,
 
 def _correlation(truth: Values, other: Values, kind: str) -> tuple[float, str, float]:
     """Coefficient, why there is none, and p-value."""
-    from scipy import stats
-
     if len(truth) < _FEWEST_TO_CORRELATE:
         return np.nan, f"fewer than {_FEWEST_TO_CORRELATE} samples", np.nan
     if np.ptp(truth) == 0:
@@ -144,41 +142,41 @@ def summarise(results: pd.DataFrame, keys: Sequence[str] = ("measure",)) -> pd.D
     return pd.DataFrame(rows, columns=[*keys, "mean", "sd", "n", "reason"])
 
 
-def human_rows(votes: pd.DataFrame) -> pd.DataFrame:
-    """Every annotator against the others' labels.
+def human_rows(votes: pd.DataFrame, labels: pd.DataFrame, ties: Ties) -> pd.DataFrame:
+    """Every annotator against the labels.
 
     Parameters
     ----------
     votes
         ``sample_id``, ``annotator_id``, ``question`` and ``rating``.
+    labels
+        The labels table of these votes.
+    ties
+        How the table has settled ties.
 
     Returns
     -------
     DataFrame
         The columns of :func:`evaluate` after ``question``, ``against`` and ``annotator_id``.
-        Against ``mode``: the most frequent star of all votes, the annotator's own among them, as
-        doi:10.48550/arXiv.2411.02470 does it, which flatters. Against ``leave_one_out``: of the
-        other votes only; samples with a single vote drop out. Of equally frequent stars the
-        smallest is the label.
+        Against ``mode``: the label of all votes, the annotator's own among them, as
+        doi:10.48550/arXiv.2411.02470 does it, which flatters. Against ``leave_one_out``: what the
+        label would be without the annotator's vote; samples with a single vote drop out.
     """
-    samples, questions = encode(votes["sample_id"]), encode(votes["question"])
-    label = joint_key([samples, questions])
+    keys, stars = ["sample_id", "question"], [f"votes_{star}" for star in range(1, N_STARS + 1)]
+    own = votes[keys].merge(labels[[*keys, "mode", *stars]], on=keys, how="left")
     rating = votes["rating"].to_numpy(np.int64)
-    room = len(samples.levels) * len(questions.levels)
-    counts = np.bincount(label * N_STARS + rating - 1, minlength=room * N_STARS)
-    counts = counts.reshape(room, N_STARS)
-    others = counts[label]
+    others = np.array(own[stars].fillna(0), np.int64)
     others[np.arange(len(votes)), rating - 1] -= 1
-    alone = others.sum(axis=1) == 0
-    labels = {
-        "mode": mode(counts, "smallest")[label].astype(np.float64),
-        "leave_one_out": np.where(alone, np.nan, mode(others, "smallest")),
+    alone = others.sum(axis=1) <= 0
+    truths = {
+        "mode": own["mode"].to_numpy(np.float64),
+        "leave_one_out": np.where(alone, np.nan, mode(others, ties)),
     }
     places: Mapping[Any, Any] = votes.groupby(["question", "annotator_id"]).indices
     found = [
         (question, against, annotator, *row)
         for (question, annotator), rows in places.items()
-        for against, truth in labels.items()
+        for against, truth in truths.items()
         for row in measures(truth[rows], rating[rows])
     ]
     return pd.DataFrame(found, columns=["question", "against", "annotator_id", *MEASURED])

@@ -19,6 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from safetensors import SafetensorError
+from safetensors.numpy import load, save_file
 
 from pasta import store
 from pasta.datasets.vocabulary import VOCABULARIES
@@ -27,10 +29,12 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations import rendering
 from pasta.params.base import Count, Positive, Section
 from pasta.params.embedding import EmbeddingParams
+from pasta.paths import DATA
+from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted
 from pasta.scoring.familiar import Familiar
 
-FOLDER = Path("pipelines/data/scorer")  # where the project keeps its own
+FOLDER = DATA / "score/public"  # where the project keeps its own
 WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 1
 KINDS = ("saliency", "concept")
 _FITTED, _FAMILIAR = "scorer.", "familiar."  # in front of the names of arrays
@@ -112,8 +116,6 @@ def save_scorer(
     needs ``techniques``, see :func:`technique_means`; ``familiar`` has what was learned by
     :func:`pasta.scoring.familiar.fit_familiar` about each kind of explanation.
     """
-    from safetensors.numpy import save_file
-
     arrays, settings = fitted.state()
     stored = {_FITTED + name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for kind, region in familiar.items():
@@ -160,7 +162,6 @@ def load_scorer(folder: Path) -> StoredScorer:
     """A scorer from its folder, after a look at everything that could be wrong with it."""
     card = _read_card(folder / CARD)
     arrays = _read_arrays(folder / WEIGHTS, card.weights_sha256)
-    register_all()
     own = {
         name.removeprefix(_FITTED): array
         for name, array in arrays.items()
@@ -217,19 +218,12 @@ def overlay_settings() -> dict[str, Any]:
     }
 
 
-def register_all() -> None:
-    """Have all scorers in the register."""
-    from pasta.scoring import baselines, neural, ordinal
-
-    del baselines, neural, ordinal  # imported for their effect
-
-
-_AGAIN = "the files of one scorer; train it again with `dvc repro` or copy its folder again"
+_AGAIN = "the files of one scorer; train it again with `dvc repro score`, or copy its folder again"
 
 
 def _read_card(file: Path) -> ScorerCard:
     if not file.is_file():
-        raise PastaError(f"{file.parent}: there is no scorer here; `dvc repro` trains it")
+        raise PastaError(f"{file.parent}: there is no scorer here; `dvc repro score` trains it")
     values = store.read_json(file)
     if not isinstance(values, dict):
         raise InputError("is no card of a scorer", file=file, expected=_AGAIN)
@@ -254,15 +248,12 @@ def _read_card(file: Path) -> ScorerCard:
         raise InputError(
             "the scorer has learned from heat maps in other colours than this release draws",
             file=file,
-            expected="the release that wrote it, or train it again with `dvc repro`",
+            expected="the release that wrote it, or train it again with `dvc repro score`",
         )
     return card
 
 
 def _read_arrays(file: Path, sha256: str) -> dict[str, NDArray[Any]]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     if not file.is_file():
         raise InputError("there is no such file", file=file, expected="the scorer's weights")
     content = file.read_bytes()

@@ -1,24 +1,26 @@
-"""All that scorers can learn from: rated explanations, their votes and their vectors."""
+"""All that scorers can learn from: rated explanations, their labels and their vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.annotations.rateable import explained
+from pasta.embedding.inputs import with_label as labelled
+from pasta.embedding.stored import Embedded, load_embeddings
 from pasta.errors import PastaError
+from pasta.layout import Group
+from pasta.params.embedding import EmbeddingParams
 from pasta.params.scoring import Aggregate
 from pasta.scoring.base import Floats, Rated
 from pasta.tables import QUESTIONS, STARS
 
-if TYPE_CHECKING:
-    from pasta.params.embedding import EmbeddingParams
+_AGAIN = "`dvc repro embed` embeds all explanations again"
 
 
 @dataclass(frozen=True)
@@ -27,26 +29,13 @@ class Material:
 
     samples: pd.DataFrame  # sample_id, dataset, image, technique, kind, predicted
     counts: NDArray[np.int64]  # samples x questions x stars
-    folders: tuple[Path, ...]  # of the datasets
+    labels: Mapping[str, Floats]  # mode, mean and median: samples x questions, NaN without votes
+    groups: tuple[Group, ...]
 
-    @cached_property
-    def aggregates(self) -> dict[str, Floats]:
-        """The label of each sample and question, by the way of aggregating; NaN without votes."""
-        from pasta.annotations.aggregate import median, mode
-
-        flat = self.counts.reshape(-1, len(STARS))
-        voted = flat.sum(axis=1) > 0
-        safe = np.where(voted[:, None], flat, 1)
-        made = {
-            "mode": mode(safe, "smallest"),
-            "mean": safe @ np.array(STARS) / safe.sum(axis=1),
-            "median": median(safe),
-        }
-        shape = self.counts.shape[:2]
-        return {
-            name: np.where(voted, values, np.nan).reshape(shape).astype(np.float32)
-            for name, values in made.items()
-        }
+    @property
+    def places(self) -> pd.DataFrame:
+        """What splits are made by."""
+        return self.samples[["dataset", "image", "technique"]]
 
     def rated(
         self,
@@ -56,50 +45,37 @@ class Material:
         questions: Sequence[str] = QUESTIONS,
     ) -> tuple[Rated, NDArray[np.int64]]:
         """Features and votes, and the rows they belong to: those that could be embedded."""
-        from pasta.embedding.inputs import with_label as labelled
-
         vectors = self.vectors(settings)
         usable = np.flatnonzero(np.isfinite(vectors).all(axis=1))
         features = vectors[usable]
         if with_label:
             features = labelled(features, self.samples["predicted"].iloc[usable].tolist())
         columns = [QUESTIONS.index(question) for question in questions]
-        labels = self.aggregates[aggregate][usable][:, columns]
+        labels = self.labels[aggregate][usable][:, columns]
         return Rated(features, self.counts[usable][:, columns], labels), usable
 
     def vectors(self, settings: EmbeddingParams) -> Floats:
-        """One row for each sample, NaN where there was nothing to embed. Read once."""
-        if settings not in self._read:
-            self._read[settings] = self._vectors(settings)
-        return self._read[settings]
-
-    @cached_property
-    def _read(self) -> dict[EmbeddingParams, Floats]:
-        return {}
-
-    def _vectors(self, settings: EmbeddingParams) -> Floats:
-        from pasta.embedding.stored import load_embeddings
-
-        parts = [load_embeddings(folder, settings) for folder in self.folders]
-        identity = {str(part.encoder) for part in parts}
-        if len(identity) > 1:
-            raise PastaError("the datasets were embedded by different encoders: `dvc repro embed`")
+        """One row for each sample, NaN where there was nothing to embed."""
+        parts = self.embedded(settings)
         every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
-        vectors: Floats = np.concatenate([part.vectors for part in parts])
-        own: Floats = vectors[every.get_indexer(pd.Index(self.samples["sample_id"]))]
-        return own
+        place = every.get_indexer(pd.Index(self.samples["sample_id"]))
+        found: Floats = np.concatenate([part.vectors for part in parts])[place]
+        return found
 
-    @property
-    def places(self) -> pd.DataFrame:
-        """What splits are made by."""
-        return self.samples[["dataset", "image", "technique"]]
+    def embedded(self, settings: EmbeddingParams) -> list[Embedded]:
+        """The stored vectors of all groups; they must be of one encoder."""
+        parts = [load_embeddings(group, settings) for group in self.groups]
+        if len({str(part.encoder) for part in parts}) > 1:
+            raise PastaError(f"the datasets were embedded by different encoders: {_AGAIN}")
+        return parts
 
 
-def collect(folders: Sequence[Path], labels: pd.DataFrame) -> Material:
-    """The rated explanations of several datasets; votes on others are an error."""
-    from pasta.annotations.rateable import explained
+def collect(groups: Sequence[Group], labels: pd.DataFrame) -> Material:
+    """The explanations of all groups that the labels table knows.
 
-    explanations = explained(list(folders))
+    The table is the only source of labels: how ties are settled was decided when it was made.
+    """
+    explanations = explained(groups)
     rated = explanations[explanations["sample_id"].isin(set(labels["sample_id"]))]
     rated = rated.sort_values("sample_id", ignore_index=True)
     if rated.empty:
@@ -114,15 +90,24 @@ def collect(folders: Sequence[Path], labels: pd.DataFrame) -> Material:
             "predicted": rated["predicted"],
         }
     )
-    return Material(samples, star_counts(samples["sample_id"], labels), tuple(folders))
+    votes = _spread(samples["sample_id"], labels, [f"votes_{star}" for star in STARS])
+    names = get_args(Aggregate)
+    aggregates = _spread(samples["sample_id"], labels, names).astype(np.float32)
+    return Material(
+        samples,
+        np.nan_to_num(votes).astype(np.int64),
+        {name: aggregates[..., place] for place, name in enumerate(names)},
+        tuple(groups),
+    )
 
 
-def star_counts(samples: pd.Series[Any], labels: pd.DataFrame) -> NDArray[np.int64]:
-    """Samples x questions x stars."""
-    counts = np.zeros((len(samples), len(QUESTIONS), len(STARS)), dtype=np.int64)
+def _spread(
+    samples: pd.Series[Any], labels: pd.DataFrame, columns: Sequence[str]
+) -> NDArray[np.float64]:
+    """Columns of the labels table as samples x questions x columns; NaN where there is no row."""
+    found = np.full((len(samples), len(QUESTIONS), len(columns)), np.nan)
     row = pd.Index(samples).get_indexer(pd.Index(labels["sample_id"]))
-    column = pd.Index(QUESTIONS).get_indexer(pd.Index(labels["question"]))
+    question = pd.Index(QUESTIONS).get_indexer(pd.Index(labels["question"]))
     known = row >= 0
-    votes = labels[[f"votes_{star}" for star in STARS]].to_numpy(np.int64)
-    counts[row[known], column[known]] = votes[known]
-    return counts
+    found[row[known], question[known]] = labels[list(columns)].to_numpy(np.float64)[known]
+    return found

@@ -1,96 +1,255 @@
-"""The PASTA-score's own networks: linear (first version) and with hidden layers (second)."""
+"""The PASTA-score's own networks: linear (first version) and with hidden layers (second).
+
+The networks of all questions of all training sets are trained as stacks: those that take the same
+number of steps in an epoch at once. Stacking changes nothing but rounding, since start and batches
+depend on the seed of the set and on its samples alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import groupby, pairwise
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
 
-from pasta.errors import PastaError
+from pasta import compute
 from pasta.params.scoring import ScorerParams
-from pasta.scoring.base import SCORERS, Rated
-from pasta.scoring.networks import Network, Output, check_features, load_network
-
-if TYPE_CHECKING:
-    from pasta.scoring.training import Trained, Watch
+from pasta.scoring.base import SCORERS, Floats, Rated, Scorer, check_labels, check_sets
+from pasta.scoring.evaluation import quadratic_kappa, star_counts
+from pasta.scoring.losses import Pairs, scoring_loss
+from pasta.scoring.networks import Network, network, to_stars
+from pasta.seeds import generator
 
 _DOI = "10.48550/arXiv.2411.02470"
 
 
 @dataclass(frozen=True)
-class NeuralScorer:
+class NeuralScorer(Scorer):
     """Networks trained with the similarity, squared error and ranking losses."""
 
-    output: Output
-    pairs: Literal["all", "neighbours"]
-
-    def fit(self, train: Rated, validation: Rated, settings: ScorerParams, seed: int) -> Network:
-        """One network for each question, all trained at once."""
-        return self.fit_many([train], [validation], settings, [seed])[0]
+    pairs: Pairs
+    relu: bool = False  # at the output
+    unit: bool = False  # whether the output is on the scale 0-1 instead of in stars
+    model = Network
 
     def fit_many(
         self,
-        train_sets: Sequence[Rated],
-        validation_sets: Sequence[Rated],
+        train: Sequence[Rated],
+        validation: Sequence[Rated],
         settings: ScorerParams,
         seeds: Sequence[int],
-        watch: Watch | None = None,
     ) -> list[Network]:
-        """What :meth:`fit` gives for each set and seed, up to rounding, in one run."""
-        return self.train_many(train_sets, validation_sets, settings, seeds, watch).networks
+        """A network for each question of each set.
 
-    def train_many(
-        self,
-        train_sets: Sequence[Rated],
-        validation_sets: Sequence[Rated],
-        settings: ScorerParams,
-        seeds: Sequence[int],
-        watch: Watch | None = None,
-    ) -> Trained:
-        """The same with the course of training."""
-        from pasta.scoring.training import train_many
+        The weights kept are those of the best look at the validation set by quadratic kappa (of
+        equal ones the first), or the last ones if kappa was never defined.
+        """
+        check_sets(train, validation, seeds)
+        check_labels(train, "training")
+        check_labels(validation, "validation")
+        questions = range(train[0].labels.shape[1])
+        members = [
+            Member(one, other, question, seed)
+            for one, other, seed in zip(train, validation, seeds, strict=True)
+            for question in questions
+        ]
 
-        if not len(train_sets) == len(validation_sets) == len(seeds) > 0:
-            sizes = f"{len(train_sets)}, {len(validation_sets)} and {len(seeds)}"
-            raise PastaError(
-                f"expected as many training sets as validation sets and seeds: {sizes}"
-            )
-        width = train_sets[0].features.shape[1]
-        for one in (*train_sets, *validation_sets):
-            check_features(one.features, width)
-        check_votes(train_sets, "training")
-        check_votes(validation_sets, "validation")
-        return train_many(
-            train_sets, validation_sets, settings, seeds, self.output, self.pairs, watch
+        def steps(place: int) -> int:
+            return math.ceil(len(members[place].rows) / settings.batch_size)
+
+        found: dict[int, Trained] = {}
+        for _, group in groupby(sorted(range(len(members)), key=steps), steps):
+            places = list(group)
+            own = self._train([members[place] for place in places], settings)
+            found.update(zip(places, own, strict=True))
+        every = len(questions)
+        return [
+            self._joined([found[every * number + question] for question in questions])
+            for number in range(len(train))
+        ]
+
+    def _train(self, members: Sequence[Member], settings: ScorerParams) -> list[Trained]:
+        """Networks with equally many batches in an epoch, all at once."""
+        where = compute.device()
+        stack = Stack([member.start(settings.hidden) for member in members], where)
+        adam = torch.optim.Adam(
+            stack.weights.values(), settings.learning_rate, weight_decay=settings.weight_decay
         )
+        table = Table(members, self.unit, where)
+        orders = [generator(member.seed, "batches") for member in members]
+        looks = [torch.from_numpy(member.validation.features).to(where) for member in members]
+        best = [Trained() for _ in members]
+        for epoch in range(1, settings.epochs + 1):
+            shuffled = [
+                order.permutation(member.rows)
+                for order, member in zip(orders, members, strict=True)
+            ]
+            for batch in table.batches(shuffled, settings.batch_size):
+                self.step(stack, adam, batch, settings)
+            if epoch % settings.evaluate_every == 0 or epoch == settings.epochs:
+                for number, (member, features) in enumerate(zip(members, looks, strict=True)):
+                    stars = to_stars(self._given(stack.one(number, features)), self.unit)
+                    kappa = member.kappa(compute.to_numpy(stars))
+                    if best[number].beaten_by(kappa):
+                        best[number] = Trained(epoch, kappa, stack.layers(number))
+        return best
 
-    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> Network:
-        """A trained scorer from what ``state`` returned."""
-        return load_network(arrays, about)
+    def step(
+        self, stack: Stack, adam: torch.optim.Optimizer, batch: Batch, settings: ScorerParams
+    ) -> Tensor:
+        """Move all networks once; the loss of each."""
+        given = self._given(stack(batch.features))
+        losses = scoring_loss(given, batch.targets, batch.mask, settings.loss, self.pairs)
+        adam.zero_grad()
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        return losses.detach()
+
+    def _given(self, outputs: Tensor) -> Tensor:
+        return outputs.relu() if self.relu else outputs
+
+    def _joined(self, questions: Sequence[Trained]) -> Network:
+        """One network of all questions."""
+        layers = [
+            (np.stack([weight for weight, _ in layer]), np.stack([bias for _, bias in layer]))
+            for layer in zip(*(one.layers for one in questions), strict=True)
+        ]
+        kappas = [one.kappa if math.isfinite(one.kappa) else None for one in questions]
+        notes = {"best_epoch": [one.epoch for one in questions], "validation_qwk": kappas}
+        return network(layers, self.relu, self.unit, notes)
 
 
-def check_votes(sets: Sequence[Rated], part: str) -> None:
-    """Stop at a question that no sample has votes on."""
-    for number, one in enumerate(sets):
-        without = np.flatnonzero(np.isnan(one.labels).all(axis=0))
-        if len(without):
-            raise PastaError(
-                f"question {without[0] + 1} of {one.labels.shape[1]} has no votes in the {part} "
-                f"set {number + 1} of {len(sets)}: leave it out or collect votes"
-            )
+@dataclass(frozen=True)
+class Trained:
+    """What one network was at its best look."""
+
+    epoch: int = 0
+    kappa: float = -math.inf  # of the validation set
+    layers: Sequence[tuple[Floats, Floats]] = ()  # weight (inputs x outputs) and bias
+
+    def beaten_by(self, kappa: float) -> bool:
+        """Whether a later look is better; as long as kappa is undefined, the latest is."""
+        return not math.isfinite(self.kappa) or kappa > self.kappa
+
+
+@dataclass(frozen=True)
+class Member:
+    """One question of one training set."""
+
+    train: Rated
+    validation: Rated
+    question: int
+    seed: int
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Those with votes."""
+        return np.flatnonzero(~np.isnan(self.train.labels[:, self.question]))
+
+    def start(self, hidden: Sequence[int]) -> nn.Module:
+        """The network before training."""
+        return perceptron((self.train.features.shape[1], *hidden, 1), self.seed)
+
+    def kappa(self, stars: Floats) -> float:
+        """How well stars agree with the validation labels."""
+        labels = self.validation.labels[:, self.question]
+        return float(quadratic_kappa(star_counts(labels, stars)))
+
+
+def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
+    """Layers as PyTorch draws them: weights and bias within one over the root of the inputs."""
+    rng = generator(seed, "weights")
+    layers: list[nn.Module] = []
+    for inputs, outputs in pairwise(widths):
+        drawn = (rng.uniform(-1, 1, (inputs + 1, outputs)) / math.sqrt(inputs)).astype(np.float32)
+        layer = nn.Linear(inputs, outputs)
+        layer.weight.data, layer.bias.data = torch.tensor(drawn[:-1].T), torch.tensor(drawn[-1])
+        layers += [layer, nn.ReLU()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Stack:
+    """Networks of one shape, whose weights are stacked along a leading axis."""
+
+    def __init__(self, networks: Sequence[nn.Module], where: torch.device) -> None:
+        self._shape = deepcopy(networks[0]).to("meta")
+        self.weights, _ = stack_module_state([one.to(where) for one in networks])
+
+    def __call__(self, features: Tensor) -> Tensor:
+        """Outputs (networks x samples) for features (networks x samples x width)."""
+
+        def call(weights: dict[str, Tensor], own: Tensor) -> Tensor:
+            given: Tensor = functional_call(self._shape, weights, (own,))
+            return given[..., 0]
+
+        found: Tensor = vmap(call)(self.weights, features)
+        return found
+
+    @torch.no_grad()
+    def one(self, number: int, features: Tensor) -> Tensor:
+        """What one network gives."""
+        own = {name: weight[number] for name, weight in self.weights.items()}
+        given: Tensor = functional_call(self._shape, own, (features,))
+        return given[:, 0]
+
+    def layers(self, number: int) -> list[tuple[Floats, Floats]]:
+        """Weight (inputs x outputs) and bias of each layer of one network."""
+        arrays = [compute.to_numpy(weight[number]).copy() for weight in self.weights.values()]
+        return [(weight.T, bias) for weight, bias in zip(arrays[::2], arrays[1::2], strict=True)]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What each network of a stack sees in one step."""
+
+    features: Tensor  # networks x samples x width
+    targets: Tensor  # networks x samples
+    mask: Tensor  # 1 where there is a sample, else 0
+
+
+class Table:
+    """Features and targets of all training sets, one below the other."""
+
+    def __init__(self, members: Sequence[Member], unit: bool, where: torch.device) -> None:
+        sets = list({id(member.train): member.train for member in members}.values())
+        starts = dict(zip(map(id, sets), np.cumsum([0, *map(len, sets)]), strict=False))
+        self._starts = [starts[id(member.train)] for member in members]
+        labels = np.concatenate([one.labels for one in sets])
+        targets = ((labels - 1) / 4 if unit else labels).astype(np.float32)
+        features = np.concatenate([one.features for one in sets]).astype(np.float32)
+        self._features = torch.from_numpy(features).to(where)
+        self._targets = torch.from_numpy(targets).to(where)
+        self._questions = torch.tensor([member.question for member in members], device=where)
+
+    def batches(self, rows: Sequence[NDArray[np.int64]], size: int) -> Iterator[Batch]:
+        """An epoch in the given order; no sample is dropped, shorter batches are padded."""
+        order = np.full((len(rows), max(map(len, rows))), -1)
+        for number, (own, start) in enumerate(zip(rows, self._starts, strict=True)):
+            order[number, : len(own)] = start + own
+        every = torch.from_numpy(order).to(self._features.device)
+        return map(self._batch, torch.split(every, size, dim=1))
+
+    def _batch(self, rows: Tensor) -> Batch:
+        there = rows >= 0
+        targets = self._targets[rows, self._questions[:, None]].where(there, 0.0)
+        return Batch(self._features[rows], targets, there.float())
 
 
 SCORERS.register("pasta-linear", title="PASTA, linear (first version)", doi=_DOI)(
-    NeuralScorer(Output(), "all")
+    NeuralScorer("all")
 )
 # With ReLU at the output, a network that starts below zero for all samples never learns. This is
 # how it was published; beside it stands the same without.
 SCORERS.register("pasta-mlp", title="PASTA, MLP (second version)", doi=_DOI)(
-    NeuralScorer(Output(relu=True, unit=True), "neighbours")
+    NeuralScorer("neighbours", relu=True, unit=True)
 )
 SCORERS.register("pasta-mlp-open", title="PASTA, MLP without ReLU at the output", doi=_DOI)(
-    NeuralScorer(Output(unit=True), "neighbours")
+    NeuralScorer("neighbours", unit=True)
 )

@@ -36,210 +36,148 @@ degrees of freedom.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
-from itertools import chain
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.params.ordinal import OrdinalParams
-from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
+from pasta.scoring.base import SCORERS, STARS, Answer, Fitted, Rated, Scorer, check_sets
 from pasta.scoring.conformal import LEAST, MOST, calibrate, interval, needed_stretch, sides
-from pasta.scoring.networks import check_features
-from pasta.scoring.ordinal_ensemble import Ensemble, train_ensembles
-from pasta.scoring.ordinal_fit import Standard, Weights, fit, pose, standardise
-from pasta.scoring.ordinal_likelihood import Doubles, distribution, negative_log_likelihood
-from pasta.threads import one_thread_each
+from pasta.scoring.ordinal_ensemble import ARRAYS as ENSEMBLE
+from pasta.scoring.ordinal_ensemble import mean_chances, train_ensembles
+from pasta.scoring.ordinal_fit import Doubles, Standard, Weights, fit, pose, standardise
+from pasta.scoring.ordinal_likelihood import distribution, negative_log_likelihood
 
 _SLOPE_PRIOR = 1.0  # squared stars: with few votes labels follow mean votes one to one
 _WIDEST = 3.0  # times: predictions that hardly vary are noise, which nobody wants enlarged
-_ARRAYS = ("centre", "scale", "weights", "thresholds", "intercept", "slope", "stretch")
-_ENSEMBLE = tuple(field.name for field in fields(Ensemble))
 
 
-@dataclass(frozen=True)
-class FittedOrdinal:
-    """A trained ordinal scorer."""
+class FittedOrdinal(Fitted):
+    """A trained ordinal scorer.
 
-    centre: Doubles  # of the features
-    scale: Doubles
-    weights: Doubles  # features x questions
-    thresholds: Doubles  # questions x 4
-    intercept: Doubles  # of the stars on the expected vote, by question
-    slope: Doubles
-    stretch: Doubles  # of the intervals, by question
-    coverage: float
-    converged: bool = True  # whether all fits ended before they ran out of iterations
-    share: float = 0.0  # of the networks in the distribution
-    ensemble: Ensemble | None = None
+    Buffers: ``centre`` and ``scale`` of the features, ``weights`` (features x questions) and
+    ``thresholds`` (questions x 4) of the linear model, ``intercept`` and ``slope`` of the stars on
+    the expected vote, ``stretch`` of the intervals, and those of the networks. ``about``:
+    ``coverage`` of the intervals, ``converged`` (whether all fits ended before they ran out of
+    iterations) and the ``share`` of the networks in the distribution.
+    """
 
-    def predict(self, features: Floats) -> Predicted:
-        """Stars, the distribution of a vote, and intervals of the label."""
-        check_features(features, len(self.centre))
-        model = Mixture(
-            Standard(self.centre, self.scale),
-            Weights(self.weights, self.thresholds, self.converged),
-            self.share,
-            self.ensemble,
-        )
-        chances = model.chances(features)
-        stars = _stars(chances, self.intercept, self.slope)
-        low, high = interval(stars, *sides(stars, chances, self.coverage), self.stretch)
-        answers = (part.astype(np.float32) for part in (stars, chances, low, high))
-        return Predicted(*answers)
+    centre: Tensor
+    scale: Tensor
+    weights: Tensor
+    thresholds: Tensor
+    intercept: Tensor
+    slope: Tensor
+    stretch: Tensor
 
-    def state(self) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
-        """Arrays and plain settings from which ``load`` makes it again."""
-        about = {"coverage": self.coverage, "converged": self.converged, "share": self.share}
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        if self.ensemble is not None:
-            arrays |= {name: getattr(self.ensemble, name) for name in _ENSEMBLE}
-        return arrays, about
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> None:
+        linear = ("centre", "scale", "weights", "thresholds", "intercept", "slope", "stretch")
+        wanted = (*linear, *ENSEMBLE) if about.get("share") else linear
+        for names, there in ((("coverage", "converged", "share"), about), (wanted, arrays)):
+            missing = [name for name in names if name not in there]
+            if missing:
+                raise PastaError(f"{missing[0]!r} of the ordinal scorer is missing")
+        super().__init__(arrays, about)
 
+    @property
+    def width(self) -> int:
+        """How many features it looks at."""
+        return len(self.centre)
 
-@dataclass(frozen=True)
-class Mixture:
-    """The linear model and the networks."""
-
-    standard: Standard
-    linear: Weights
-    share: float
-    ensemble: Ensemble | None
-
-    def chances(self, features: Floats) -> Doubles:
+    def chances(self, features: Tensor) -> Tensor:
         """The distribution of a vote, samples x questions x 5."""
-        inputs = self.standard(features)
-        found = distribution(inputs @ self.linear.weights, self.linear.thresholds)
-        if self.ensemble is None:
+        inputs = (features.to(self.centre.dtype) - self.centre) / self.scale
+        found = distribution(inputs @ self.weights, self.thresholds)
+        share = self.about["share"]
+        if not share:
             return found
-        return (1 - self.share) * found + self.share * self.ensemble.chances(inputs)
+        networks = mean_chances(inputs, [self.get_buffer(name) for name in ENSEMBLE])
+        return torch.lerp(found, networks, share)
+
+    def forward(self, features: Tensor) -> Answer:
+        """Stars, the distribution of a vote, and intervals of the label."""
+        chances = self.chances(features)
+        stars = (self.intercept + self.slope * expected(chances)).clamp(LEAST, MOST)
+        around = sides(stars, chances, self.about["coverage"])
+        return Answer(stars, chances, *interval(stars, *around, self.stretch))
 
 
-class OrdinalScorer:
+class OrdinalScorer(Scorer):
     """Trains on the votes; only the networks depend on the seed."""
 
-    def fit(
-        self, train: Rated, validation: Rated, settings: OrdinalParams, seed: int
-    ) -> FittedOrdinal:
-        """Train all penalties and networks, average them, and calibrate stars and intervals."""
-        return self.fit_many([train], [validation], settings, [seed])[0]
+    model = FittedOrdinal
 
     def fit_many(
         self,
-        train_sets: Sequence[Rated],
-        validation_sets: Sequence[Rated],
+        train: Sequence[Rated],
+        validation: Sequence[Rated],
         settings: OrdinalParams,
         seeds: Sequence[int],
     ) -> list[FittedOrdinal]:
-        """What :meth:`fit` gives for each set and seed, up to rounding, in one run."""
-        _check(train_sets, validation_sets, seeds)
-        pairs = list(zip(train_sets, validation_sets, strict=True))
-        standards = [standardise(train.features) for train in train_sets]
-        linear = _linear_models(pairs, standards, settings)
-        ensembles: Sequence[Ensemble | None] = [None] * len(pairs)
+        """Train all penalties and networks, average them, and calibrate stars and intervals."""
+        check_sets(train, validation, seeds)
+        if not all(one.counts.any() for one in train):
+            raise PastaError("there are no votes to learn from")
+        networks: list[dict[str, NDArray[Any]]] = [{} for _ in train]
         if settings.share > 0:
-            ensembles = _ensembles(train_sets, settings, seeds)
+            networks = train_ensembles(train, settings, seeds)
         return [
-            _calibrated(*pair, Mixture(standard, model, settings.share, ensemble), settings)
-            for pair, standard, model, ensemble in zip(
-                pairs, standards, linear, ensembles, strict=True
-            )
+            _fitted(*parts, settings) for parts in zip(train, validation, networks, strict=True)
         ]
 
-    def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> FittedOrdinal:
-        """A trained scorer from what ``state`` returned."""
-        wanted = (*_ARRAYS, *_ENSEMBLE) if about.get("share", 0.0) > 0 else _ARRAYS
-        missing = [name for name in wanted if name not in arrays]
-        if missing or "coverage" not in about:
-            raise PastaError(f"{(*missing, 'coverage')[0]!r} of the ordinal scorer is missing")
-        share = float(about.get("share", 0.0))
-        return FittedOrdinal(
-            **{name: np.asarray(arrays[name], dtype=np.float64) for name in _ARRAYS},
-            coverage=float(about["coverage"]),
-            converged=bool(about.get("converged", True)),
-            share=share,
-            ensemble=Ensemble(**{name: np.asarray(arrays[name]) for name in _ENSEMBLE})
-            if share > 0
-            else None,
-        )
+
+def expected(chances: Tensor) -> Tensor:
+    """The mean vote of distributions."""
+    return chances @ torch.arange(1, 6, dtype=chances.dtype, device=chances.device)
 
 
-def _check(train: Sequence[Rated], validation: Sequence[Rated], seeds: Sequence[int]) -> None:
-    """Stop at sets that do not belong together, or from which nothing can be learned."""
-    if not len(train) == len(validation) == len(seeds) > 0:
-        sizes = f"{len(train)}, {len(validation)} and {len(seeds)}"
-        raise PastaError(f"expected as many training sets as validation sets and seeds: {sizes}")
-    for one in (*train, *validation):
-        check_features(one.features, train[0].features.shape[1])
-    if not all(one.counts.any() for one in train):
-        raise PastaError("there are no votes to learn from")
-
-
-def _linear_models(
-    pairs: Sequence[tuple[Rated, Rated]], standards: Sequence[Standard], settings: OrdinalParams
-) -> list[Weights]:
-    """The averaged linear model of each set, sets side by side.
-
-    The products are too small to be shared between cores: doing so takes several times longer.
-    A process that works beside others has been given a single thread.
-    """
-    import scipy.optimize  # noqa: F401 (its own library can be limited only when it is there)
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    def one(pair: tuple[Rated, Rated], standard: Standard) -> Weights:
-        return _average(*pair, standard, settings)
-
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(torch.get_num_threads()) as pool:
-        return list(pool.map(one, pairs, standards))
-
-
-def _ensembles(
-    train: Sequence[Rated], settings: OrdinalParams, seeds: Sequence[int]
-) -> list[Ensemble]:
-    """The networks of each set, a stack of sets for each thread."""
-    import torch
-
-    stacks = np.array_split(np.arange(len(train)), min(torch.get_num_threads(), len(train)))
-
-    def one(rows: NDArray[np.int64]) -> list[Ensemble]:
-        return train_ensembles([train[row] for row in rows], settings, [seeds[row] for row in rows])
-
-    return list(chain.from_iterable(one_thread_each(one, stacks)))
-
-
-def _calibrated(
-    train: Rated, validation: Rated, model: Mixture, settings: OrdinalParams
+def _fitted(
+    train: Rated,
+    validation: Rated,
+    networks: Mapping[str, NDArray[Any]],
+    settings: OrdinalParams,
 ) -> FittedOrdinal:
-    """The scorer with its stars and intervals."""
+    """The linear model beside the networks, with stars and intervals."""
+    standard = standardise(train.features)
+    linear = _average(train, validation, standard, settings)
+    about = {
+        "coverage": settings.coverage,
+        "converged": linear.converged,
+        "share": settings.share,
+    }
+    arrays = {
+        "centre": standard.centre,
+        "scale": standard.scale,
+        "weights": linear.weights,
+        "thresholds": linear.thresholds,
+        **networks,
+    }
+    blank = np.zeros(linear.weights.shape[1])
+    model = FittedOrdinal({**arrays, "intercept": blank, "slope": blank, "stretch": blank}, about)
     intercept, slope = label_line(train)
-    centre = intercept + slope * (model.chances(train.features) @ STARS).mean(axis=0)
-    chances = model.chances(validation.features)
+    centre = intercept + slope * _expected(model, train).mean(axis=0)
     factor = expansion_factor(
-        intercept + slope * (chances @ STARS) - centre,
+        intercept + slope * _expected(model, validation) - centre,
         validation.labels - centre,
         settings.expansion,
     )
-    intercept, slope = centre + factor * (intercept - centre), factor * slope
-    stars = _stars(chances, intercept, slope)
-    labels = validation.labels.astype(np.float64)
-    needed = needed_stretch(labels, stars, *sides(stars, chances, settings.coverage))
-    return FittedOrdinal(
-        model.standard.centre,
-        model.standard.scale,
-        model.linear.weights,
-        model.linear.thresholds,
-        intercept,
-        slope,
-        calibrate(needed, settings.coverage),
-        settings.coverage,
-        model.linear.converged,
-        model.share,
-        model.ensemble,
-    )
+    line = {"intercept": centre + factor * (intercept - centre), "slope": factor * slope}
+    model = FittedOrdinal({**arrays, **line, "stretch": blank}, about)
+    answer = model(torch.from_numpy(validation.features))
+    around = sides(answer.stars, answer.distribution, settings.coverage)
+    labels = torch.from_numpy(validation.labels.astype(np.float64))
+    needed = needed_stretch(labels, answer.stars, *around)
+    stretch = calibrate(needed, settings.coverage).numpy()
+    return FittedOrdinal({**arrays, **line, "stretch": stretch}, about)
+
+
+def _expected(model: FittedOrdinal, rated: Rated) -> Doubles:
+    found: Doubles = expected(model.chances(torch.from_numpy(rated.features))).numpy()
+    return found
 
 
 def label_line(rated: Rated) -> tuple[Doubles, Doubles]:
@@ -295,20 +233,11 @@ def _average(
 
 
 def _log_likelihoods(features: Doubles, votes: Doubles, model: Weights) -> Doubles:
-    latent = features @ model.weights
-    return np.array(
-        [
-            -negative_log_likelihood(
-                latent[:, [question]], model.thresholds[[question]], votes[:, [question]]
-            ).value
-            for question in range(latent.shape[1])
-        ]
-    )
-
-
-def _stars(chances: Doubles, intercept: Doubles, slope: Doubles) -> Doubles:
-    result: Doubles = np.clip(intercept + slope * (chances @ STARS), LEAST, MOST)
-    return result
+    """By question."""
+    latent = torch.from_numpy(features @ model.weights)
+    cuts, counts = torch.from_numpy(model.thresholds), torch.from_numpy(votes)
+    found: Doubles = -negative_log_likelihood(latent, cuts, counts).numpy()
+    return found
 
 
 SCORERS.register(

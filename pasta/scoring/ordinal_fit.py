@@ -17,17 +17,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from torch import Tensor
 
 from pasta.scoring.ordinal_likelihood import (
     CUTS,
-    Doubles,
-    Votes,
+    free_of,
     free_of_shares,
-    gather,
-    likelihood_of,
+    negative_log_likelihood,
     thresholds_of,
-    to_free,
 )
+
+Doubles = NDArray[np.float64]
 
 # One vote, spread over the stars, is added to each question at the average features: so a star
 # that nobody gave has a finite threshold, and a question that nobody answered says "any star".
@@ -43,7 +46,7 @@ class Standard:
     centre: Doubles
     scale: Doubles
 
-    def __call__(self, features: np.typing.NDArray[np.floating]) -> Doubles:
+    def __call__(self, features: NDArray[np.floating]) -> Doubles:
         result: Doubles = (np.asarray(features, dtype=np.float64) - self.centre) / self.scale
         return result
 
@@ -56,7 +59,6 @@ class Problem:
     axes: Doubles  # features x axes
     variances: Doubles  # of the scores
     counts: Doubles  # samples x questions x 5, float
-    gathered: Votes  # the same
     correlation: Doubles  # questions x questions
     votes: float  # of a question, on average
 
@@ -70,7 +72,7 @@ class Weights:
     converged: bool
 
 
-def standardise(features: np.typing.NDArray[np.floating]) -> Standard:
+def standardise(features: NDArray[np.floating]) -> Standard:
     """Mean 0; deviation 1 divided by the root of the number of features that vary at all.
 
     So a sample has length about 1, and a strength of the penalty means the same for few features
@@ -83,7 +85,7 @@ def standardise(features: np.typing.NDArray[np.floating]) -> Standard:
     return Standard(centre, scale)
 
 
-def pose(standardised: Doubles, counts: np.typing.NDArray[np.integer]) -> Problem:
+def pose(standardised: Doubles, counts: NDArray[np.integer]) -> Problem:
     """Prepare standardised features and votes for fitting."""
     variances, axes = np.linalg.eigh(standardised.T @ standardised / len(standardised))
     kept = variances > max(float(variances.max(initial=0.0)), 1e-12) * _RANK
@@ -94,7 +96,6 @@ def pose(standardised: Doubles, counts: np.typing.NDArray[np.integer]) -> Proble
         axes,
         variances,
         votes,
-        gather(votes),
         question_correlation(votes),
         max(float(votes.sum()) / votes.shape[1], 1.0),
     )
@@ -133,8 +134,6 @@ def fit(
     start: Weights | None = None,
 ) -> Weights:
     """Minimise the penalised negative log likelihood; ``start`` saves steps, not more."""
-    from scipy.optimize import minimize
-
     objective = Objective(problem, strength, sharing)
     found = minimize(
         objective,
@@ -147,7 +146,7 @@ def fit(
 
 
 class Objective:
-    """Value and gradient in the optimiser's coordinates.
+    """The objective and its gradient in the optimiser's coordinates.
 
     These are the weights on the principal axes, unmixed by the root of ``R`` and scaled by their
     rough curvature, then the thresholds' free numbers.
@@ -158,42 +157,50 @@ class Objective:
         self.problem, self.strength = problem, strength
         mixed = (1 - sharing) * np.eye(questions) + sharing * problem.correlation
         values, vectors = np.linalg.eigh(mixed)
-        self.mix = vectors * np.sqrt(np.maximum(values, 1e-9))  # R = mix mix'
-        curvature = _CURVATURE * np.outer(problem.variances, np.maximum(values, 1e-9))
-        self.scale = 1 / np.sqrt(curvature + strength)
-        total = problem.counts.sum(axis=0)
-        prior = np.full((1, questions, CUTS + 1), PRIOR_VOTES / (CUTS + 1))
-        self.prior = gather(prior)
-        shares = (total + prior[0]) / (total + prior[0]).sum(axis=1, keepdims=True)
-        self.free = free_of_shares(shares)
+        values = np.maximum(values, 1e-9)
+        curvature = _CURVATURE * np.outer(problem.variances, values)
+        self.mix = torch.from_numpy(vectors * np.sqrt(values))  # R = mix mix'
+        self.scale = torch.from_numpy(1 / np.sqrt(curvature + strength))
+        self.scores = torch.from_numpy(problem.scores)
+        self.counts = torch.from_numpy(problem.counts)
 
     def begin(self, start: Weights | None) -> Doubles:
         """Coordinates of a fitted model, or of one without weights."""
         if start is None:
-            return np.concatenate([np.zeros(self.scale.size), self.free.ravel()])
-        cuts = start.thresholds
-        free = np.concatenate([cuts[:, :1], np.log(np.diff(cuts, axis=1))], axis=1)
-        inner = (self.problem.axes.T @ start.weights) @ np.linalg.inv(self.mix).T / self.scale
-        return np.concatenate([inner.ravel(), free.ravel()])
+            inner, free = torch.zeros_like(self.scale), free_of_shares(vote_shares(self.counts))
+        else:
+            mixed = torch.from_numpy(self.problem.axes.T @ start.weights)
+            inner = torch.linalg.solve(self.mix, mixed.T).T / self.scale
+            free = free_of(torch.from_numpy(start.thresholds))
+        return torch.cat([inner.flatten(), free.flatten()]).numpy()
 
     def __call__(self, point: Doubles) -> tuple[float, Doubles]:
+        given = torch.tensor(point, requires_grad=True)
+        value = self.value(given)
+        (gradient,) = torch.autograd.grad(value, given)
+        return value.item(), gradient.numpy()
+
+    def value(self, point: Tensor) -> Tensor:
+        """The penalised negative log likelihood."""
         inner, free = self._parts(point)
         cuts = thresholds_of(free)
-        latent = self.problem.scores @ (inner @ self.mix.T)
-        fitted = likelihood_of(self.problem.gathered, latent, cuts)
-        prior = likelihood_of(self.prior, np.zeros((1, len(cuts))), cuts)
-        value = (fitted.value + prior.value) / self.problem.votes
-        value += 0.5 * self.strength * float((inner**2).sum())
-        at_cuts = to_free(fitted.thresholds + prior.thresholds, free) / self.problem.votes
-        at_inner = self.problem.scores.T @ fitted.latent @ self.mix / self.problem.votes
-        at_inner = (at_inner + self.strength * inner) * self.scale
-        return value, np.concatenate([at_inner.ravel(), at_cuts.ravel()])
+        found = negative_log_likelihood(self.scores @ inner @ self.mix.T, cuts, self.counts)
+        prior = torch.full((1, len(cuts), CUTS + 1), PRIOR_VOTES / (CUTS + 1), dtype=cuts.dtype)
+        found = found + negative_log_likelihood(torch.zeros_like(cuts[None, :, 0]), cuts, prior)
+        return found.sum() / self.problem.votes + 0.5 * self.strength * (inner**2).sum()
 
     def weights(self, point: Doubles, converged: bool) -> Weights:
         """The model at a point."""
-        inner, free = self._parts(point)
-        return Weights(self.problem.axes @ (inner @ self.mix.T), thresholds_of(free), converged)
+        inner, free = self._parts(torch.from_numpy(point))
+        mixed = (inner @ self.mix.T).numpy()
+        return Weights(self.problem.axes @ mixed, thresholds_of(free).numpy(), converged)
 
-    def _parts(self, point: Doubles) -> tuple[Doubles, Doubles]:
-        inner = point[: self.scale.size].reshape(self.scale.shape) * self.scale
-        return inner, point[self.scale.size :].reshape(-1, CUTS)
+    def _parts(self, point: Tensor) -> tuple[Tensor, Tensor]:
+        inner = point[: self.scale.numel()].view_as(self.scale) * self.scale
+        return inner, point[self.scale.numel() :].view(-1, CUTS)
+
+
+def vote_shares(counts: Tensor) -> Tensor:
+    """The shares of the stars among all votes on each question and the one that is added."""
+    total = counts.sum(0) + PRIOR_VOTES / (CUTS + 1)
+    return total / total.sum(1, keepdim=True)

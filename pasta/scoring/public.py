@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.embedding.stored import load_embeddings
 from pasta.params import Params
-from pasta.scoring.base import Fitted, Rated
+from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.familiar import Familiar, fit_familiar
 from pasta.scoring.folder import save_scorer, technique_means
 from pasta.scoring.material import Material
-from pasta.scoring.running import fit_all, settings_of
+from pasta.scoring.running import settings_of
 from pasta.scoring.splits import split
 from pasta.tables import QUESTIONS
 
@@ -36,13 +35,11 @@ def train_public(material: Material, params: Params) -> Public:
     """Train the public scorer.
 
     It learns from a share of the images and of the techniques; all other images with other
-    techniques say how far it errs on what is new. The products are small: one thread is quicker.
+    techniques say how far it errs on what is new.
     """
-    from threadpoolctl import threadpool_limits
-
     public = params.scoring.public
     rated, rows = material.rated(params.embedding)
-    encoder = load_embeddings(material.folders[0], params.embedding).encoder
+    encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
         samples[["dataset", "image", "technique"]],
@@ -52,10 +49,10 @@ def train_public(material: Material, params: Params) -> Public:
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)
-    train, other = [rated.at(parts.train)], [rated.at(calibration)]
-    with threadpool_limits(1, "blas"):
-        (fitted,) = fit_all(public.scorer, train, other, settings, [params.seed])
-        familiar = _familiar(rated.features[:, : encoder["width"]], samples)
+    fitted = SCORERS[public.scorer].fit(
+        rated.at(parts.train), rated.at(calibration), settings, params.seed
+    )
+    familiar = _familiar(rated.features[:, : encoder["width"]], samples)
     return Public(fitted, encoder, _means(fitted, rated, samples), familiar)
 
 

@@ -1,4 +1,4 @@
-"""What is told of the studies: people beside scorers, means over seeds, and what MLflow hears."""
+"""Results of the studies: people beside scorers, the main table, differences, MLflow runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
 
 from pasta import tables
+from pasta.annotations.aggregate import Ties
 from pasta.scoring.evaluation import human_rows, summarise
 from pasta.scoring.studies import Setup
 from pasta.tracking import nested_run, tracked_run
@@ -20,13 +24,13 @@ _TITLES = {
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
 }
-_KEYS = ("study", "level", "question", "measure")
+KEYS = ("study", "level", "question", "measure")
 _SHOWN = ("mse", "qwk", "spearman", "coverage")
 
 
-def people(votes: pd.DataFrame) -> pd.DataFrame:
+def people(votes: pd.DataFrame, labels: pd.DataFrame, ties: Ties) -> pd.DataFrame:
     """Annotators as if they were scorers of the main study; a seed stands for a person."""
-    found = human_rows(votes)
+    found = human_rows(votes, labels, ties)
     number = {name: place for place, name in enumerate(sorted(found["annotator_id"].unique()))}
     rows = found.assign(
         study="main",
@@ -37,11 +41,6 @@ def people(votes: pd.DataFrame) -> pd.DataFrame:
         seed=found["annotator_id"].map(number),
     )
     return rows[list(tables.SCORE_RESULTS.columns)]
-
-
-def summary(results: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation over seeds, or over people."""
-    return summarise(results, _KEYS)
 
 
 def headline(summarised: pd.DataFrame) -> dict[str, Any]:
@@ -61,17 +60,43 @@ def main_titles(wanted: Sequence[Setup]) -> dict[str, str]:
     return named | {level: level for level in reversed(_PEOPLE.values())}
 
 
-def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: list[Path], out: Path) -> None:
-    """One run for each study, a nested one for each of its rows."""
+def compare(results: pd.DataFrame, better: str, than: Sequence[str]) -> pd.DataFrame:
+    """Paired differences to other scorers of the main study, seed by seed, 95 % intervals."""
+    main = results[results["study"] == "main"]
+    keys = ["question", "measure", "seed"]
+    wide = main.pivot_table("estimate", keys, "level", aggfunc="first", observed=True)
+    rows = [
+        {"question": question, "measure": measure, "scorer": better, "than": other, **found}
+        for other in than
+        if {better, other} <= set(wide.columns)
+        for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2])
+        for found in _difference(own.dropna().to_numpy())
+    ]
+    columns = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _difference(values: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Mean, t interval and p; nothing for fewer than two seeds, or without any spread."""
+    if len(values) < 2 or np.ptp(values) == 0:
+        return []
+    test = stats.ttest_1samp(values, 0)
+    low, high = test.confidence_interval()
+    mean = float(values.mean())
+    found = {"estimate": mean, "low": float(low), "high": float(high), "p": float(test.pvalue)}
+    return [{"n": len(values), **found}]
+
+
+def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:
+    """One MLflow run for each study, a nested one for each of its rows."""
     for study in dict.fromkeys(setup.study for setup in wanted):
-        own = [setup for setup in wanted if setup.study == study]
-        record = out / f"{study.replace(' ', '_')}.run.json"
-        with tracked_run("scorers", "score", study, inputs=inputs, record=record) as run:
-            found = results[results["study"] == study]
-            run.log_table(summary(found), "summary.csv")
-            for setup in own:
-                with nested_run(setup.level, setup.described()) as row:
-                    row.log_metrics(_means(found[found["level"] == setup.level]))
+        found = results[results["study"] == study]
+        with tracked_run("scorers", "score", study, inputs=inputs) as run:
+            run.log_table(summarise(found, KEYS), "summary.csv")
+            for setup in wanted:
+                if setup.study == study:
+                    with nested_run(setup.level, setup.described()) as row:
+                        row.log_metrics(_means(found[found["level"] == setup.level]))
 
 
 def _means(results: pd.DataFrame) -> dict[str, float]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,17 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasta.embedding import inputs
-from pasta.embedding.base import ENCODERS, Encoder
+from pasta.embedding.base import Encoder
+from pasta.embedding.encoders import ENCODERS
 from pasta.errors import PastaError
 from pasta.paths import project_root
 from pasta.registry import did_you_mean
+from pasta.scoring.base import Floats
 from pasta.scoring.encoding import ExplanationEncoder, Watch
 from pasta.scoring.folder import FOLDER, ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.given import OK, concepts_given, images_given, labels_given, maps_given
-from pasta.scoring.results import Floats, Score, Scores
+from pasta.scoring.results import Score, Scores
 
 __all__ = ["PastaScore", "Score", "Scores"]
-BATCH = 32  # pictures encoded at once: larger batches leave the processor's cache
+BATCH = 32  # pictures encoded at once
 
 
 class _Job(NamedTuple):
@@ -82,10 +83,10 @@ class PastaScore:
             hint = did_you_mean(question, list(stored.card.questions))
             raise PastaError(f"{place}: the scorer has not learned {question!r}. {hint}")
         card = stored.card.encoder
-        opened = encoder or ENCODERS[_registered(card.name)](card.weights, project_root())
+        opened = encoder or ENCODERS[card.name](card.weights, project_root())
         if opened.md5 != card.md5:
             advice = (
-                "train the scorer again with `dvc repro`" if own else "get the scorer's encoder"
+                "`dvc repro score` trains the scorer again" if own else "get the scorer's encoder"
             )
             raise PastaError(
                 f"{place}: the scorer was trained with another encoder: {card.name} with weights "
@@ -144,19 +145,9 @@ class PastaScore:
 
     __call__ = score
 
-    def check(
-        self,
-        image: Any = None,
-        saliency: Any = None,
-        concepts: Any = None,
-        label: Any = None,
-        dataset: Any = None,
-        *,
-        signed: bool = False,
-        picture: Any = None,
-    ) -> None:
+    def check(self, **given: Any) -> None:
         """Raise what :meth:`score` would raise about its input, without the encoder's work."""
-        self._job(image, saliency, concepts, label, dataset, signed, picture, None)
+        self._job(**given)
 
     def __deepcopy__(self, memo: Any) -> PastaScore:
         """The same object: nothing about a score changes, and encoders are large."""
@@ -164,14 +155,14 @@ class PastaScore:
 
     def _job(
         self,
-        image: Any,
-        saliency: Any,
-        concepts: Any,
-        label: Any,
-        dataset: Any,
-        signed: bool,
-        picture: Any,
-        watch: Watch | None,
+        image: Any = None,
+        saliency: Any = None,
+        concepts: Any = None,
+        label: Any = None,
+        dataset: Any = None,
+        signed: bool = False,
+        picture: Any = None,
+        watch: Watch | None = None,
     ) -> _Job:
         """Checked input and how to encode it."""
         if sum(given is not None for given in (saliency, concepts, picture)) != 1:
@@ -216,10 +207,8 @@ class PastaScore:
             features = inputs.with_label(vectors, own, self.card.labels.order)
         region = self.stored.familiar.get(job.kind)
         familiar = np.zeros(number, bool)
-        # Small products: a second thread would wait for more of them and slow down who comes next.
-        with _libraries().limit(limits=1):
-            answer = self.stored.fitted.predict(features)
-            familiar[some] = False if region is None else region(vectors)
+        answer = self.stored.fitted.follow(self._encode.where).predict(features)
+        familiar[some] = False if region is None else region(vectors)
 
         def placed(values: Floats | None) -> Floats | None:
             if values is None:
@@ -239,21 +228,6 @@ class PastaScore:
             familiar,
             tuple(job.status),
         )
-
-
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    """The linear algebra that is loaded; looking for it takes longer than a prediction."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="blas")
-
-
-def _registered(name: str) -> str:
-    from pasta.embedding import encoders
-
-    del encoders  # imported for its effect: the register is filled
-    return name
 
 
 def _silent(done: int) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pasta.embedding.variants import HANDCRAFTED
 from pasta.params.embedding import EmbeddingParams
 from pasta.params.scoring import Aggregate, By, ScoringParams
 from pasta.tables import QUESTIONS
@@ -38,13 +39,16 @@ class Setup:
             "aggregate": self.aggregate,
             "with_label": self.with_label,
             "questions": " ".join(self.questions),
-            "embedding": self.embedding.model_dump(mode="json", exclude={"handcrafted"}),
+            "embedding": self.embedding.model_dump(
+                mode="json", exclude={"handcrafted", "variants"}
+            ),
         }
 
-    def same_work(self) -> tuple[Any, ...]:
-        """Setups with equal keys give equal results: each is computed once."""
-        shown = tuple(sorted(self.embedding.model_dump(mode="json").items(), key=str))
-        return (self.scorer, str(shown), self.split, self.aggregate, self.with_label)
+    def answers(self, other: Setup) -> bool:
+        """Whether the results of another setup are among those of this one."""
+        return set(other.questions) <= set(self.questions) and self == replace(
+            other, study=self.study, level=self.level, questions=self.questions
+        )
 
 
 def setups(embedding: EmbeddingParams, scoring: ScoringParams) -> list[Setup]:
@@ -54,19 +58,13 @@ def setups(embedding: EmbeddingParams, scoring: ScoringParams) -> list[Setup]:
     return [*_main(centre, scoring), *_ablations(first, scoring)]
 
 
-def embeddings(embedding: EmbeddingParams, scoring: ScoringParams) -> list[EmbeddingParams]:
-    """The different ways of embedding that the studies need, the usual one first."""
-    wanted = [setup.embedding for setup in setups(embedding, scoring)]
-    return list(dict.fromkeys([embedding, *wanted]))
-
-
 def _main(centre: Setup, scoring: ScoringParams) -> Iterator[Setup]:
     for scorer in scoring.scorers:
         own = centre.embedding
-        if scorer == "handcrafted":
-            own = own.model_copy(update={"encoder": "handcrafted"})
+        if scorer == HANDCRAFTED:
+            own = own.model_copy(update={"encoder": HANDCRAFTED})
         yield replace(centre, level=scorer, scorer=scorer, embedding=own)
-    for encoder, weights in scoring.encoders.items():
+    for encoder, weights in centre.embedding.variants.encoders.items():
         own = centre.embedding.model_copy(update={"encoder": encoder, "weights": weights})
         for scorer in ("pasta-linear", "ordinal"):
             yield replace(centre, level=f"{encoder}, {scorer}", scorer=scorer, embedding=own)
@@ -82,17 +80,18 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
         yield replace(first, study="label input", level=level, with_label=with_label)
     for scorer in scoring.studies.functions:
         yield replace(first, study="scoring function", level=scorer, scorer=scorer)
-    for image in scoring.studies.images:
-        shown = first.embedding.model_copy(update={"image": image})
-        yield replace(first, study="saliency image", level=image, embedding=shown)
-    for number in scoring.studies.n_top:
-        shown = first.embedding.model_copy(update={"n_top": number})
-        yield replace(first, study="n top", level=str(number), embedding=shown)
-    template = scoring.studies.template
-    for level, changes in {
-        "weighted sum": {"text": "weighted"},
-        "sentence": {"text": "sentence", "template": ""},
-        "sentence with template": {"text": "sentence", "template": template},
-    }.items():
-        shown = first.embedding.model_copy(update=changes)
-        yield replace(first, study="concept embedding", level=level, embedding=shown)
+    shown, more = first.embedding, first.embedding.variants
+    changes: list[tuple[str, str, dict[str, Any]]] = [
+        *(("saliency image", image, {"image": image}) for image in more.images),
+        *(("n top", str(number), {"n_top": number}) for number in more.n_top),
+        *([("concept embedding", "weighted sum", {"text": "weighted"})] if more.weighted else []),
+        ("concept embedding", "sentence", {"text": "sentence", "template": ""}),
+        (
+            "concept embedding",
+            "sentence with template",
+            {"text": "sentence", "template": more.template},
+        ),
+    ]
+    for study, level, change in changes:
+        own = shown.model_copy(update=change)
+        yield replace(first, study=study, level=level, embedding=own)

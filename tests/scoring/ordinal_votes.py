@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pasta.annotations.aggregate import mode
 from pasta.params.ordinal import OrdinalParams
 from pasta.scoring.base import Rated
-from pasta.scoring.ordinal_likelihood import Doubles, distribution
+from pasta.scoring.ordinal_fit import Doubles
+from pasta.scoring.ordinal_likelihood import distribution
 from pasta.seeds import generator
 
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
@@ -57,9 +59,15 @@ def draw_rated(
     features = random.standard_normal((samples, len(weights))).astype(np.float32)
     latent = features @ weights
     latent = latent + residual * random.standard_normal(latent.shape)
-    chances = distribution(latent, np.tile(CUTS, (weights.shape[1], 1)))
+    chances = star_chances(latent, np.tile(CUTS, (weights.shape[1], 1)))
     counts = random.multinomial(votes, chances).astype(np.int64)
     return Rated(features, counts, modes(counts))
+
+
+def star_chances(latent: Doubles, cuts: Doubles) -> Doubles:
+    """The chance of each star, in arrays."""
+    found: Doubles = distribution(torch.from_numpy(latent), torch.from_numpy(cuts)).numpy()
+    return found
 
 
 def modes(counts: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import store
+from pasta.compute import limit_threads
 from pasta.embedding.base import about
 from pasta.embedding.encoders import OpenClip
 from pasta.embedding.inputs import CLASSES, render, with_label
@@ -23,13 +24,17 @@ from pasta.seeds import generator
 from tests.embedding.small import settings as embedding_settings
 from tests.scoring.ordinal_votes import settings as ordinal_settings
 
-torch.set_num_threads(1)
+limit_threads()
 SIDE, IMAGES = 32, 20
 QUESTIONS = ("Q1", "Q2", "Q3")
 TECHNIQUES = ("gradcam/resnet50", "lime/resnet50", "rise/vit_b_16")
 LABELS = ("cat", "home_or_hotel", "Gothic", "bus")
 ORDINAL = ordinal_settings(strengths=(1.0, 10.0), sharing=(0.5,), iterations=200, tolerance=1e-4)
 SETTINGS = embedding_settings(encoder="tiny-clip", weights="trained", n_top=3)
+
+
+def silent(*words: Any) -> None:
+    """Progress that nobody looks at."""
 
 
 def tiny(seed: int = 1) -> OpenClip:
@@ -79,7 +84,6 @@ def make_scorer(
 
     ``keep`` gets the trained scorer.
     """
-    scorer_folder.register_all()
     number = IMAGES * len(TECHNIQUES)
     images = pictures(IMAGES).repeat(len(TECHNIQUES), axis=0)
     floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from torch import Tensor
 
 from pasta.scoring.conformal import calibrate, interval, needed_stretch, quantile, sides
 from pasta.scoring.ordinal import OrdinalScorer
-from pasta.scoring.ordinal_likelihood import Doubles
 from pasta.seeds import generator
 from tests.scoring.ordinal_votes import draw_rated, planted_weights, settings
 
 
-def _distributions(seed: int, samples: int) -> Doubles:
-    return generator(seed, "test", "distributions").dirichlet(np.ones(5), (samples, 2))
+def _distributions(seed: int, samples: int) -> Tensor:
+    random = generator(seed, "test", "distributions")
+    return torch.from_numpy(random.dirichlet(np.ones(5), (samples, 2)))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.95])
@@ -21,27 +23,27 @@ def test_quantile_equals_literal_interpolation_of_the_distribution(share: float)
     chances = _distributions(0, 50)
     found = quantile(chances, share)
     for row, column in np.ndindex(found.shape):
-        up_to = np.concatenate([[0.0], chances[row, column].cumsum()])
+        up_to = np.concatenate([[0.0], chances[row, column].numpy().cumsum()])
         expected = np.interp(share, up_to, np.arange(0.5, 6.0))
-        assert found[row, column] == pytest.approx(expected, abs=1e-12)
+        assert float(found[row, column]) == pytest.approx(expected, abs=1e-12)
 
 
 def test_quantile_of_a_certain_star_stays_within_half_a_star() -> None:
-    certain = np.eye(5)[:, None]
+    certain = torch.eye(5, dtype=torch.float64)[:, None]
     for share in (0.05, 0.5, 0.95):
         np.testing.assert_allclose(quantile(certain, share)[:, 0], np.arange(1, 6) - 0.5 + share)
 
 
 def test_stretch_is_the_right_order_statistic() -> None:
-    needed = np.array([[3.0], [1.0], [9.0], [2.0], [5.0], [4.0], [8.0], [7.0], [6.0], [np.nan]])
-    assert calibrate(needed, 0.9) == [9.0]  # the ninth of nine: ceil(10 * 0.9)
-    assert calibrate(needed, 0.5) == [5.0]
-    assert calibrate(needed[1:], 0.9) == [np.inf]  # eight cannot promise 90 %
+    needed = torch.tensor([3.0, 1.0, 9.0, 2.0, 5.0, 4.0, 8.0, 7.0, 6.0, np.nan])[:, None]
+    assert calibrate(needed, 0.9).tolist() == [9.0]  # the ninth of nine: ceil(10 * 0.9)
+    assert calibrate(needed, 0.5).tolist() == [5.0]
+    assert calibrate(needed[1:], 0.9).tolist() == [np.inf]  # eight cannot promise 90 %
 
 
 def test_without_labels_the_interval_is_the_whole_scale() -> None:
-    stars, chances = np.full((4, 2), 3.0), _distributions(1, 4)
-    stretch = calibrate(np.full((20, 2), np.nan), 0.9)
+    stars, chances = torch.full((4, 2), 3.0), _distributions(1, 4)
+    stretch = calibrate(torch.full((20, 2), np.nan), 0.9)
     low, high = interval(stars, *sides(stars, chances, 0.9), stretch)
     assert (low == 1).all()
     assert (high == 5).all()
@@ -52,13 +54,14 @@ def test_of_exchangeable_labels_exactly_the_promised_share_is_covered(coverage: 
     """Leaving out each of n + 1 in turn, ceil((n + 1) * coverage) are covered by the others."""
     number = 41
     random = generator(2, "test", "left out")
-    stars, chances = random.uniform(1.5, 4.5, (number, 1)), _distributions(3, number)[:, :1]
-    labels = random.integers(1, 6, (number, 1)).astype(np.float64)
+    stars = torch.from_numpy(random.uniform(1.5, 4.5, (number, 1)))
+    chances = _distributions(3, number)[:, :1]
+    labels = torch.from_numpy(random.integers(1, 6, (number, 1)).astype(np.float64))
     down, up = sides(stars, chances, coverage)
     needed = needed_stretch(labels, stars, down, up)
     covered = 0
     for left_out in range(number):
-        stretch = calibrate(np.delete(needed, left_out, axis=0), coverage)
+        stretch = calibrate(needed[torch.arange(number) != left_out], coverage)
         low, high = interval(stars, down, up, stretch)
         covered += bool(low[left_out, 0] <= labels[left_out, 0] <= high[left_out, 0])
     assert covered == int(np.ceil(number * coverage))
@@ -66,11 +69,11 @@ def test_of_exchangeable_labels_exactly_the_promised_share_is_covered(coverage: 
 
 def test_prediction_lies_in_its_interval_and_a_larger_stretch_is_wider() -> None:
     random = generator(4, "test", "nested")
-    stars, chances = random.uniform(1, 5, (100, 2)), _distributions(5, 100)
+    stars, chances = torch.from_numpy(random.uniform(1, 5, (100, 2))), _distributions(5, 100)
     down, up = sides(stars, chances, 0.9)
     before = (stars, stars)
     for stretch in (0.0, 0.5, 1.0, 3.0):
-        low, high = interval(stars, down, up, np.full(2, stretch))
+        low, high = interval(stars, down, up, torch.full((2,), stretch))
         assert (low <= before[0]).all()
         assert (high >= before[1]).all()
         assert (low >= 1).all()

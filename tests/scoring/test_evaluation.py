@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from pasta.annotations.aggregate import Ties, aggregate
 from pasta.scoring.evaluation import (
     evaluate,
     human_rows,
@@ -119,6 +120,28 @@ def test_summary_drops_no_run() -> None:
     assert np.isnan(summarise(runs[0])["sd"]).all()
 
 
+def labels_of(votes: pd.DataFrame, ties: Ties = "smallest") -> pd.DataFrame:
+    return aggregate(votes.assign(simulated=False), ties)
+
+
+@pytest.mark.parametrize(
+    ("ties", "label", "others"),
+    [("smallest", 1, [5, 5, 1, 1, 1]), ("largest", 5, [5, 5, 5, 1, 1])],
+)
+def test_people_are_compared_with_labels_whose_ties_are_settled_as_in_the_table(
+    ties: Ties, label: int, others: list[int]
+) -> None:
+    given = [1, 1, 3, 5, 5]
+    votes = pd.DataFrame({"annotator_id": list("abcde"), "rating": given})
+    votes = votes.assign(sample_id="s", question="Q1")
+    table = human_rows(votes, labels_of(votes, ties), ties)
+    mse = table[table["measure"] == "mse"].set_index(["against", "annotator_id"])["estimate"]
+    assert mse["mode"].tolist() == [(label - one) ** 2 for one in given]
+    assert mse["leave_one_out"].tolist() == [
+        (other - one) ** 2 for other, one in zip(others, given, strict=True)
+    ]
+
+
 def test_people_by_hand() -> None:
     ratings = {"a": [1, 2, 5, 4], "b": [1, 2, 4, 4], "c": [2, 3, 5, 4]}
     votes = pd.DataFrame(
@@ -128,7 +151,7 @@ def test_people_by_hand() -> None:
             for place, rating in enumerate(given)
         ]
     )
-    table = human_rows(votes.sample(frac=1, random_state=0))
+    table = human_rows(votes.sample(frac=1, random_state=0), labels_of(votes), "smallest")
     mse = table[table["measure"] == "mse"].set_index(["against", "annotator_id"])["estimate"]
     # modes of all: 1 2 5 4; without a (ties to the smaller): 1 2 4 4; without c: 1 2 4 4
     assert mse["mode"].to_dict() == {"a": 0, "b": 0.25, "c": 0.5}
@@ -139,7 +162,7 @@ def test_votes_of_one_person_alone_have_nothing_to_leave_out() -> None:
     votes = pd.DataFrame(
         {"sample_id": ["a", "b"], "annotator_id": "x", "question": "Q1", "rating": [1, 4]}
     )
-    table = human_rows(votes)
+    table = human_rows(votes, labels_of(votes), "smallest")
     assert set(table.loc[table["against"] == "leave_one_out", "n"]) == {0}
     assert set(table.loc[table["against"] == "mode", "n"]) == {2}
 
@@ -148,7 +171,7 @@ def test_random_people_agree_with_a_mode_that_holds_their_vote_but_not_with_the_
     rng = np.random.default_rng(0)
     rows = [(f"s{s}", f"a{a}", "Q1", rng.integers(1, 6)) for s in range(400) for a in range(5)]
     votes = pd.DataFrame(rows, columns=["sample_id", "annotator_id", "question", "rating"])
-    table = human_rows(votes)
+    table = human_rows(votes, labels_of(votes), "smallest")
     kappa = table[table["measure"] == "qwk"].groupby("against")["estimate"].mean()
     assert kappa["mode"] > 0.2
     assert abs(kappa["leave_one_out"]) < 0.06

@@ -1,4 +1,4 @@
-"""Losses equal literal loops in float64, and their slopes are their derivatives."""
+"""Losses equal literal loops in float64, and autograd finds their slopes everywhere."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from pasta.errors import PastaError
 from pasta.params.scoring import LossParams
 from pasta.scoring import losses
-from pasta.scoring.losses import Term
 
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 Literal_ = Callable[[list[float], list[float]], float]
 
 
@@ -53,93 +54,73 @@ CASES = [
 each = pytest.mark.parametrize(("loss", "literal"), CASES)
 
 
-def batch(*shape: int) -> tuple[Tensor, Tensor]:
+def batch(*shape: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Predictions, targets and a mask that leaves half of the second model's batch out."""
     rng = torch.Generator().manual_seed(0)
     predicted = 3 + torch.randn(*shape, generator=rng, dtype=torch.float64)
-    return predicted, torch.randint(1, 6, shape, generator=rng).double()
+    mask = torch.ones(shape, dtype=torch.float64)
+    mask[1, ..., shape[-1] // 2 :] = 0
+    return predicted, torch.randint(1, 6, shape, generator=rng).double(), mask
 
 
 @each
-def test_values_equal_the_formulas(loss: Callable[..., Term], literal: Literal_) -> None:
-    predicted, target = batch(2, 3, 17)
-    values, _ = loss(predicted, target)
+def test_values_equal_the_formulas_without_the_padding(loss: Loss, literal: Literal_) -> None:
+    parts = batch(2, 3, 17)
+    values = loss(*parts)
     assert values.shape == (2, 3)
-    for value, p, m in zip(
-        values.flatten(), predicted.flatten(0, 1), target.flatten(0, 1), strict=True
+    for value, p, m, there in zip(
+        values.flatten(), *(part.flatten(0, 1) for part in parts), strict=True
     ):
-        assert float(value) == pytest.approx(literal(p.tolist(), m.tolist()), abs=1e-12)
+        expected = literal(p[there > 0].tolist(), m[there > 0].tolist())
+        assert float(value) == pytest.approx(expected, abs=1e-12)
 
 
 @each
-def test_masked_samples_count_for_nothing(loss: Callable[..., Term], literal: Literal_) -> None:
-    predicted, target = batch(2, 3, 17)
-    mask = (torch.arange(17) < torch.tensor([17, 9])[:, None, None]).double()
-    values, slopes = loss(predicted, target, mask)
-    shorter_value, shorter_slope = loss(predicted[1, :, :9], target[1, :, :9])
-    whole_value, whole_slope = loss(predicted[0], target[0])
-    torch.testing.assert_close(values, torch.stack([whole_value, shorter_value]))
-    torch.testing.assert_close(slopes[1, :, :9], shorter_slope)
-    torch.testing.assert_close(slopes[0], whole_slope)
-    assert not slopes[1, :, 9:].any()
-
-
-class Differentiable(torch.autograd.Function):
-    """A term as autograd sees it, so that gradcheck compares its slope with differences."""
-
-    @staticmethod
-    def forward(ctx: Any, predicted: Tensor, target: Tensor, mask: Tensor, loss: Any) -> Tensor:
-        value, slope = loss(predicted, target, mask)
-        ctx.save_for_backward(slope)
-        return value  # type: ignore[no-any-return]
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return upstream.unsqueeze(-1) * ctx.saved_tensors[0], None, None, None
-
-
-@each
-@pytest.mark.parametrize("masked", [False, True])
-def test_slopes_are_derivatives(loss: Callable[..., Term], literal: Literal_, masked: bool) -> None:
-    predicted, target = batch(2, 2, 11)
-    mask = (torch.arange(11) < torch.tensor([11, 6])[:, None, None]).double() if masked else None
-    inputs: Any = (predicted.requires_grad_(), target, mask, loss)
-    assert torch.autograd.gradcheck(Differentiable.apply, inputs)
+def test_slopes_are_derivatives_and_padding_has_none(loss: Loss, literal: Literal_) -> None:
+    predicted, target, mask = batch(2, 2, 11)
+    inputs: Any = (predicted.requires_grad_(), target, mask)
+    assert torch.autograd.gradcheck(loss, inputs)
+    (slope,) = torch.autograd.grad(loss(*inputs).sum(), predicted)
+    assert not slope[mask == 0].any()
 
 
 def test_the_sum_is_weighted() -> None:
-    predicted, target = batch(2, 3, 17)
+    predicted, target, mask = batch(2, 3, 17)
     weights = LossParams(similarity=1.0, squared_error=0.01, ranking=0.1)
+    p, m = predicted[0, 2].tolist(), target[0, 2].tolist()
     for pairs, ranking in (("all", pairs_in_loops), ("neighbours", neighbours_in_loops)):
-        value, _ = losses.scoring_loss(predicted, target, weights, pairs)  # type: ignore[arg-type]
-        p, m = predicted[1, 2].tolist(), target[1, 2].tolist()
+        value = losses.scoring_loss(predicted, target, mask, weights, pairs)  # type: ignore[arg-type]
         expected = cosine_in_loops(p, m) + 0.01 * squares_in_loops(p, m) + 0.1 * ranking(p, m)
-        assert float(value[1, 2]) == pytest.approx(expected, abs=1e-12)
+        assert float(value[0, 2]) == pytest.approx(expected, abs=1e-12)
+    nothing = LossParams(similarity=0.0, squared_error=0.0, ranking=0.0)
+    with pytest.raises(PastaError, match="all weights"):
+        losses.scoring_loss(predicted, target, mask, nothing, "all")
 
 
 def test_the_order_of_samples_does_not_matter_to_all_pairs() -> None:
-    predicted, target = batch(3, 40)
+    predicted, target, mask = batch(3, 40)
     order = torch.randperm(40, generator=torch.Generator().manual_seed(1))
-    value, slope = losses.all_pairs_loss(predicted, target)
-    again, moved = losses.all_pairs_loss(predicted[:, order], target[:, order])
-    torch.testing.assert_close(again, value)
-    torch.testing.assert_close(moved, slope[:, order])
+    again = losses.all_pairs_loss(predicted[:, order], target[:, order], mask[:, order])
+    torch.testing.assert_close(again, losses.all_pairs_loss(predicted, target, mask))
 
 
 def test_right_order_costs_nothing_and_equal_predictions_are_not_pushed() -> None:
-    target = torch.tensor([[1.0, 2, 3, 5]])
+    target, mask = torch.tensor([[1.0, 2, 3, 5]]), torch.ones(1, 4)
     for loss in (losses.all_pairs_loss, losses.neighbours_loss):
-        value, slope = loss(target * 0.1 + 7, target)
-        assert not value.any()
-        assert not slope.any()
-        value, slope = loss(torch.full((1, 4), 2.0), target)
-        assert not value.any()
-        assert not slope.any()
+        for given in (target * 0.1 + 7, torch.full((1, 4), 2.0)):
+            given.requires_grad_()
+            value = loss(given, target, mask)
+            assert not value.any()
+            assert not torch.autograd.grad(value.sum(), given)[0].any()
 
 
-def test_all_zero_predictions_and_batches_of_one_give_numbers() -> None:
-    target = torch.tensor([[1.0, 2, 3]])
-    for loss, _ in CASES:
-        for size in (3, 1):
-            value, slope = loss(torch.zeros(1, size), target[:, :size])
-            assert torch.isfinite(value).all()
-            assert torch.isfinite(slope).all()
+@each
+@pytest.mark.parametrize("size", [3, 1])
+def test_all_zero_predictions_and_batches_of_one_give_numbers(
+    loss: Loss, literal: Literal_, size: int
+) -> None:
+    target = torch.tensor([[1.0, 2, 3]])[:, :size]
+    given = torch.zeros(1, size, requires_grad=True)
+    value = loss(given, target, torch.ones(1, size))
+    assert torch.isfinite(value).all()
+    assert torch.isfinite(torch.autograd.grad(value.sum(), given)[0]).all()

@@ -7,9 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pasta.errors import PastaError
-from pasta.scoring.base import SCORERS, STARS, Floats, Predicted, Rated
+from pasta.scoring.base import SCORERS, STARS, Fitted, Floats, Predicted, Rated
 from pasta.scoring.ordinal import (
-    FittedOrdinal,
     OrdinalScorer,
     expansion_factor,
     label_line,
@@ -57,7 +56,7 @@ def test_separable_stars_are_told_apart() -> None:
     assert found.low is not None
     assert found.high is not None
     assert (found.high - found.low).mean() < 1
-    assert np.isfinite(fitted.weights).all()
+    assert fitted.get_buffer("weights").isfinite().all()
 
 
 @pytest.mark.parametrize("star", [1, 3, 5])
@@ -104,7 +103,7 @@ def test_more_features_than_samples_are_no_problem() -> None:
         assert np.corrcoef(*pair)[0, 1] > 0.15
 
 
-def _fit_of(train: Rated, validation: Rated) -> FittedOrdinal:
+def _fit_of(train: Rated, validation: Rated) -> Fitted:
     return OrdinalScorer().fit(train, validation, settings(tolerance=1e-9, iterations=3000), 0)
 
 

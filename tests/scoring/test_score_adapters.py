@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,8 @@ import pytest
 import torch
 
 from pasta.errors import PastaError
-from pasta.scoring.adapters import QuantusPastaScore
+from pasta.scoring import adapters
+from pasta.scoring.adapters import MeanPastaScore, QuantusPastaScore
 from pasta.scoring.results import Scores
 from pasta.scoring.score import PastaScore
 from tests.scoring.small_scorer import heat, make_scorer, pictures, tiny
@@ -104,8 +103,6 @@ def test_it_goes_into_quantus_evaluate_like_its_own_metrics(score: PastaScore) -
 
 def test_the_torch_metric_averages_over_batches(score: PastaScore) -> None:
     torchmetrics = pytest.importorskip("torchmetrics")
-    from pasta.scoring.adapters import MeanPastaScore
-
     metric = MeanPastaScore(score)
     assert isinstance(metric, torchmetrics.Metric)
     labels = ["cat", "car", "dog", "cat"]
@@ -129,17 +126,9 @@ def test_the_torch_metric_averages_over_batches(score: PastaScore) -> None:
     )
 
 
-def test_a_missing_torchmetrics_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = importlib.import_module
-
-    def without(name: str, package: str | None = None) -> Any:
-        if name == "torchmetrics":
-            raise ModuleNotFoundError(name)
-        return real(name, package)
-
-    monkeypatch.delitem(sys.modules, "pasta.scoring.torch_metric", raising=False)
-    monkeypatch.setattr(importlib, "import_module", without)
+def test_a_missing_torchmetrics_is_named(
+    score: PastaScore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "_Metric", object)
     with pytest.raises(PastaError, match="needs torchmetrics"):
-        from pasta.scoring.torch_metric import MeanPastaScore
-
-        del MeanPastaScore
+        MeanPastaScore(score)

@@ -17,11 +17,9 @@ from typer.testing import CliRunner
 
 from pasta.commands.score import score as command
 from pasta.errors import InputError, PastaError
-from pasta.scoring.files import list_folder
-from pasta.scoring.naming import KNOWN
-from pasta.scoring.results import Scores
+from pasta.scoring.files import KNOWN, list_folder
+from pasta.scoring.results import Scores, place_among, summarise
 from pasta.scoring.score import PastaScore
-from pasta.scoring.summary import place_among, summarise
 from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
 
 NAMES = ("catsdogscars_1_cat", "coco_2_home_or_hotel", "monumai_3_Gothic", "pascalpart_4_bus")

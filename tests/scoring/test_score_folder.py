@@ -55,7 +55,7 @@ def test_a_scorer_predicts_the_same_after_it_was_stored(
     for name in ("stars", "distribution", "low", "high"):
         assert np.array_equal(getattr(before, name), getattr(after, name)), name
     assert names(folder) == [CARD, WEIGHTS]
-    assert names(folder.parent) == ["scorer"]
+    assert names(folder.parent) == ["public"]
 
 
 def test_the_card_says_everything_a_score_depends_on(folder: Path, encoder: OpenClip) -> None:
@@ -107,7 +107,7 @@ def test_a_card_that_is_wrong_says_what_is_wrong(
 
 
 def test_missing_files_say_what_to_do(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(PastaError, match="there is no scorer here; `dvc repro` trains it"):
+    with pytest.raises(PastaError, match="there is no scorer here; `dvc repro score` trains it"):
         load_scorer(tmp_path / "nothing")
     (folder / WEIGHTS).unlink()
     with pytest.raises(InputError, match=r"weights.safetensors: there is no such file"):
@@ -128,9 +128,9 @@ def test_a_scorer_that_cannot_be_loaded_does_not_replace_one_that_can(
 ) -> None:
     before = (folder / CARD).read_bytes()
     with pytest.raises(PastaError, match="answers 3 questions"):
-        make_scorer(folder.parents[2], encoder, questions=("Q1",))
+        make_scorer(folder.parents[3], encoder, questions=("Q1",))
     assert (folder / CARD).read_bytes() == before
-    assert names(folder.parent) == ["clip", "scorer"]
+    assert names(folder.parent) == ["public"]
 
 
 def test_means_of_techniques_are_means_of_their_samples() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pasta.errors import InputError
-from pasta.scoring.naming import KNOWN, Named, parse_name
+from pasta.scoring.files import KNOWN, Named, parse_name
 
 PAIRS = [(dataset, label) for dataset, labels in KNOWN.items() for label in labels]
 

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pasta.scoring.folder import FOLDER
 from pasta.scoring.results import Score
 from pasta.scoring.score import PastaScore
 from pasta.scoring.serving import save_served
@@ -73,7 +74,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def expected(project: Path, question: str = "Q1") -> list[Score]:
-    score = PastaScore.load(question, project / "pipelines/data/scorer", encoder=tiny())
+    score = PastaScore.load(question, project / FOLDER, encoder=tiny())
     found = [
         score(image=IMAGE, saliency=MAP, label="cat"),
         score(concepts=CONCEPTS, label="car"),

@@ -265,7 +265,7 @@ def test_an_unknown_question_is_named_before_the_encoder_is_opened(folder: Path)
 def test_it_is_public_and_finds_the_projects_scorer(
     folder: Path, score: PastaScore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(folder.parents[2])
+    monkeypatch.chdir(folder.parents[3])
     loaded = pasta.PastaScore.load("Q2")
     given = {"image": IMAGE, "saliency": MAP, "label": "cat"}
     assert one(loaded, **given).score == pytest.approx(one(score, **given).score, abs=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,82 +10,132 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasta import tables, validation
-from pasta.embedding.embed import embed_dataset
-from pasta.embedding.stored import FOLDER
+from pasta import store, tables, validation
+from pasta.annotations.aggregate import Ties, aggregate
+from pasta.embedding.stored import Embedded
+from pasta.embedding.variants import variants
 from pasta.errors import PastaError
+from pasta.layout import Group
 from pasta.params import Params, load_params
+from pasta.resume import KeptUnits
+from pasta.scoring import material as material_module
 from pasta.scoring import running
+from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import Material, collect
-from pasta.scoring.reporting import headline, people, summary
-from pasta.scoring.running import at_work, compare, coverage, run_setups
-from pasta.scoring.studies import Setup, embeddings, setups
-from pasta.tables import QUESTIONS, STARS
+from pasta.scoring.reporting import KEYS, compare, headline, people
+from pasta.scoring.running import coverage, run_setups
+from pasta.scoring.studies import Setup, setups
+from pasta.seeds import generator
+from pasta.tables import QUESTIONS
 from tests.conftest import ROOT
-from tests.embedding.small import NUMBER, Counting, settings, silent, write_dataset
+
+DATASET, IMAGES = "catsdogscars", 40
+BACKBONES = ("resnet50", "vit_b_16")  # a group each
+EMPTY = f"{DATASET}/0001/gradcam/resnet50"
 
 
 @pytest.fixture(scope="module")
 def params() -> Params:
-    return load_params(ROOT / "pipelines/profiles/demo.yaml")
+    return load_params(ROOT / "params.yaml")
 
 
-def labels_of(samples: list[str], rows: Sequence[tuple[int, ...]]) -> pd.DataFrame:
-    """Labels with given counts of stars, the same for all questions."""
-    frame = pd.DataFrame(
-        [
-            {
-                "sample_id": sample,
-                "question": question,
-                "mode": 1 + int(np.argmax(counts)),
-                "mean": float(np.average(STARS, weights=counts)),
-                "median": 3.0,
-                "n_votes": sum(counts),
-                **{f"votes_{star}": counts[star - 1] for star in STARS},
-                "entropy": 0.0,
-                "simulated": False,
-            }
-            for sample, counts in zip(samples, rows, strict=True)
-            for question in QUESTIONS
-        ]
-    )
-    validation.check(frame, tables.LABELS)
-    return frame
+def votes_of(samples: Sequence[str], ratings: Sequence[Sequence[int]]) -> pd.DataFrame:
+    """The same votes on all questions."""
+    rows = [
+        {"sample_id": sample, "annotator_id": f"a{person}", "question": question, "rating": rating}
+        for sample, given in zip(samples, ratings, strict=True)
+        for person, rating in enumerate(given)
+        for question in QUESTIONS
+    ]
+    return pd.DataFrame(rows).assign(simulated=False)
+
+
+def embedded(group: Group, settings: Any) -> Embedded:
+    """Random vectors that depend on what is shown; one explanation shows nothing."""
+    table = store.read(group.explanations / "explanations.parquet", tables.EXPLANATIONS)
+    random = generator(0, "vectors", group.key, settings.image, settings.n_top)
+    vectors = random.normal(size=(len(table), 9)).astype(np.float32)
+    vectors[table["sample_id"] == EMPTY] = np.nan
+    return Embedded(table, vectors, {"encoder": settings.encoder, "md5": "0", "width": 9})
 
 
 @pytest.fixture
-def material(tmp_path: Path) -> Material:
-    """Some of the small dataset's explanations, rated; one of them cannot be embedded."""
-    folder = write_dataset(tmp_path / "catsdogscars", "catsdogscars/0001/gradcam/resnet50")
-    embed_dataset(folder, Counting(), settings(), folder / FOLDER, silent)
-    samples = [f"catsdogscars/{row:04d}/gradcam/resnet50" for row in range(NUMBER)]
-    rows = [(0, 0, 1, 4, 0), (1, 1, 1, 1, 1), (2, 2, 1, 0, 0), (0, 0, 0, 0, 5)]
-    return collect([folder], labels_of(samples[: len(rows)], rows))
+def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Group]:
+    """One dataset in two groups."""
+    monkeypatch.setattr(material_module, "load_embeddings", embedded)
+    found = [Group(f"{DATASET}-{name}", DATASET, tmp_path) for name in BACKBONES]
+    for group, backbone in zip(found, BACKBONES, strict=True):
+        rows = [
+            {
+                "sample_id": f"{DATASET}/{row:04d}/gradcam/{backbone}",
+                "dataset": DATASET,
+                "image_id": f"{row:04d}",
+                "method": "gradcam",
+                "backbone": backbone,
+                "kind": "saliency",
+                "predicted": "cat",
+                "status": "ok",
+                "scale": 1.0,
+                "row": row,
+            }
+            for row in range(IMAGES)
+        ]
+        file = group.explanations / "explanations.parquet"
+        store.write(tables.EXPLANATIONS.frame(rows), file, tables.EXPLANATIONS)
+    return found
 
 
-def test_labels_are_aggregated_as_asked_and_gaps_stay_gaps(material: Material) -> None:
-    assert material.aggregates["mode"][:, 0].tolist() == [4, 1, 1, 5]
-    assert material.aggregates["mean"][:, 0].tolist() == pytest.approx([3.8, 3.0, 1.8, 5.0])
-    assert material.aggregates["median"][:, 0].tolist() == [4, 3, 2, 5]
-    silenced = Material(material.samples, 0 * material.counts, material.folders)
-    assert np.isnan(silenced.aggregates["mode"]).all()
+SAMPLES = [f"{DATASET}/{row:04d}/gradcam/resnet50" for row in range(3)]
+RATINGS = [(3, 4, 4, 4, 4), (1, 2, 3, 4, 5), (1, 1, 3, 5, 5)]
 
 
-def test_what_could_not_be_embedded_is_left_out_and_rows_say_so(material: Material) -> None:
-    rated, rows = material.rated(settings(), with_label=False)
-    assert rows.tolist() == [0, 2, 3]
-    assert rated.labels[:, 0].tolist() == [4, 1, 5]
-    assert rated.counts[1, 0].tolist() == [2, 2, 1, 0, 0]
-    labelled, _ = material.rated(settings(), with_label=True, questions=("Q3",))
+@pytest.mark.parametrize(("ties", "modes"), [("smallest", [4, 1, 1]), ("largest", [4, 5, 5])])
+def test_scorers_learn_the_labels_of_the_table(
+    groups: list[Group], params: Params, ties: Ties, modes: list[int]
+) -> None:
+    labels = aggregate(votes_of(SAMPLES, RATINGS), ties)
+    labels = labels[(labels["question"] != "Q2") | (labels["sample_id"] != SAMPLES[0])]
+    material = collect(groups, labels)
+    assert material.labels["mode"][:, 0].tolist() == modes
+    assert material.labels["mean"][:, 0].tolist() == pytest.approx([3.8, 3, 3])
+    assert material.labels["median"][:, 0].tolist() == [4, 3, 3]
+    assert np.isnan(material.labels["mode"][0, 1])
+    assert material.counts[0, 0].tolist() == [0, 0, 1, 4, 0]
+    assert not material.counts[0, 1].any()
+    rated, _ = material.rated(params.embedding, "mode")
+    assert rated.labels[:, 0].tolist() == [modes[0], modes[2]]
+
+
+def test_what_could_not_be_embedded_is_left_out_and_rows_say_so(
+    groups: list[Group], params: Params
+) -> None:
+    material = collect(groups, aggregate(votes_of(SAMPLES, RATINGS)))
+    rated, rows = material.rated(params.embedding, with_label=False)
+    assert rows.tolist() == [0, 2]
+    assert rated.counts[1, 0].tolist() == [2, 0, 1, 0, 2]
+    labelled, _ = material.rated(params.embedding, with_label=True, questions=("Q3",))
     added = labelled.features.shape[1] - rated.features.shape[1]
-    assert added == 26 and labelled.labels.shape == (3, 1)
-    assert labelled.features[:, -added:].sum(1).tolist() == [1, 1, 1]
+    assert added == 26 and labelled.labels.shape == (2, 1)
+    assert labelled.features[:, -added:].sum(1).tolist() == [1, 1]
 
 
-def test_without_votes_there_is_nothing_to_learn_from(material: Material) -> None:
-    nobody = labels_of(["coco/1/lime/vit_b_16"], [(1, 0, 0, 0, 0)])
+def test_without_votes_there_is_nothing_to_learn_from(groups: list[Group]) -> None:
+    nobody = aggregate(votes_of(["coco/1/lime/vit_b_16"], [(1,)]))
     with pytest.raises(PastaError, match="no explanation has votes"):
-        collect(list(material.folders), nobody)
+        collect(groups, nobody)
+
+
+def test_groups_of_different_encoders_are_not_mixed(
+    groups: list[Group], params: Params, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(group: Group, settings: Any) -> Embedded:
+        found = embedded(group, settings)
+        return Embedded(found.table, found.vectors, {**found.encoder, "md5": group.key})
+
+    monkeypatch.setattr(material_module, "load_embeddings", other)
+    material = collect(groups, aggregate(votes_of(SAMPLES, RATINGS)))
+    with pytest.raises(PastaError, match="different encoders: `dvc repro embed`"):
+        material.vectors(params.embedding)
 
 
 def test_every_table_of_the_papers_is_a_study_around_one_centre(params: Params) -> None:
@@ -104,17 +153,49 @@ def test_every_table_of_the_papers_is_a_study_around_one_centre(params: Params) 
     assert len({(setup.study, setup.level) for setup in every}) == len(every)
     centre = next(setup for setup in every if setup.level == "pasta-linear")
     for study in {setup.study for setup in every} - {"main"}:
-        keys = [setup.same_work() for setup in every if setup.study == study]
-        assert keys.count(centre.same_work()) == 1, study
-        assert len(set(keys)) == len(keys)
-    ways = embeddings(params.embedding, params.scoring)
-    assert ways[0] == params.embedding and len(set(ways)) == len(ways)
+        own = [setup for setup in every if setup.study == study]
+        assert sum(centre.answers(setup) for setup in own) == 1, study
+        assert all(one is other or not one.answers(other) for one in own for other in own)
+
+
+def test_everything_that_a_study_asks_for_is_embedded(params: Params) -> None:
+    more = params.embedding.variants.model_copy(update={"encoders": {"siglip": "webli"}})
+    settings = params.embedding.model_copy(update={"variants": more})
+    ways = variants(settings)
+    assert ways[0] == settings
+    assert all(ways.count(way) == 1 and way.variants == more for way in ways)
     assert {way.image for way in ways} == {"overlay", "masked", "blur"}
+    assert {way.encoder for way in ways} == {settings.encoder, "siglip", "handcrafted"}
+    assert all(setup.embedding in ways for setup in setups(settings, params.scoring))
 
 
-def fake_setup(calls: list[Any]) -> Any:
-    def run(_material: Any, setup: Any, _scoring: Any, seeds: range) -> pd.DataFrame:
-        calls.append((setup.same_work(), seeds))
+@pytest.fixture
+def labels(groups: list[Group], tmp_path: Path) -> Path:
+    """Random votes on all explanations."""
+    samples = [f"{DATASET}/{row:04d}/gradcam/{name}" for name in BACKBONES for row in range(IMAGES)]
+    ratings = generator(0, "votes").integers(1, 6, (len(samples), 5)).tolist()
+    file = tmp_path / "labels.parquet"
+    store.write(aggregate(votes_of(samples, ratings)), file, tables.LABELS)
+    return file
+
+
+def quick(params: Params, *scorers: str) -> list[Setup]:
+    return [
+        Setup("main", name, name, params.embedding, "none", with_label=False) for name in scorers
+    ]
+
+
+def silent(words: str, done: int, total: int) -> None:
+    assert words and 0 < done <= total
+
+
+def test_equal_work_is_done_once_and_every_row_is_there(
+    params: Params, groups: list[Group], labels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+
+    def run(_material: Material, setup: Setup, _scoring: Any, seeds: tuple[int, ...]) -> Any:
+        calls.append((setup, seeds))
         rows = [
             {"question": question, "seed": seed, "measure": "qwk", "estimate": 0.1 * seed}
             for question in setup.questions
@@ -123,19 +204,16 @@ def fake_setup(calls: list[Any]) -> Any:
         described = {"scorer": setup.scorer, "encoder": "e", "split": setup.split}
         return pd.DataFrame(rows).assign(n=9, reason="", **described)
 
-    return run
-
-
-def test_equal_work_is_done_once_and_every_row_is_there(
-    params: Params, material: Material, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    calls: list[Any] = []
-    monkeypatch.setattr(running, "run_setup", fake_setup(calls))
+    monkeypatch.setenv("PASTA_WORKERS", "1")
+    monkeypatch.setattr(running, "run_setup", run)
     wanted = setups(params.embedding, params.scoring)
-    found = run_setups(material, wanted, params.scoring, silent)
+    found = run_setups(groups, labels, wanted, params.scoring, silent)
     validation.check(found, tables.SCORE_RESULTS)
-    assert len(set(calls)) == len(calls)
-    assert len({work for work, _ in calls}) == len({one.same_work() for one in wanted})
+    assert not any(
+        one is not other and one[1] == other[1] and one[0].answers(other[0])
+        for one in calls
+        for other in calls
+    )
     number = params.scoring.split.seeds
     for setup in wanted:
         own = found[(found["study"] == setup.study) & (found["level"] == setup.level)]
@@ -143,47 +221,30 @@ def test_equal_work_is_done_once_and_every_row_is_there(
         assert sorted(own["seed"]) == sorted([*range(number)] * len(setup.questions))
 
 
-class Planted(Material):
-    """Vectors that need no files."""
+def test_a_killed_stage_goes_on_with_what_is_missing(
+    params: Params,
+    groups: list[Group],
+    labels: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PASTA_WORKERS", "1")
+    wanted, kept = quick(params, "ridge", "global-mean"), KeptUnits(tmp_path / "units")
+    expected = run_setups(groups, labels, wanted, params.scoring, silent)
+    run_setups(groups, labels, wanted[:1], params.scoring, silent, kept)
+    done: list[str] = []
+    real = running.run_setup
 
-    def vectors(self, settings: Any) -> Any:  # noqa: ARG002
-        return np.random.default_rng(7).normal(size=(len(self.samples), 9)).astype(np.float32)
+    def counted(material: Material, setup: Setup, *more: Any) -> pd.DataFrame:
+        done.append(setup.level)
+        return real(material, setup, *more)
 
-
-@pytest.fixture
-def planted() -> Planted:
-    number = 120
-    names = [f"sample{row}" for row in range(number)]
-    plain = {"dataset": "catsdogscars", "technique": "gradcam", "kind": "saliency"}
-    samples = pd.DataFrame({"sample_id": names, "image": names, "predicted": "cat"})
-    votes = np.random.default_rng(8).integers(1, 6, (number, len(QUESTIONS), 1, 5))
-    counts = (votes == np.array(STARS)[:, None]).sum(axis=-1)
-    return Planted(samples.assign(**plain), counts, ())
-
-
-def test_results_do_not_depend_on_the_number_of_processes(params: Params, planted: Planted) -> None:
-    wanted = [
-        Setup("main", name, name, params.embedding, "none", with_label=False)
-        for name in ("ridge", "global-mean")
-    ]
-    alone = run_setups(planted, wanted, params.scoring, silent)
-    told: list[str] = []
-    with at_work(planted, wanted, params.scoring, processes=2) as found:
-        beside = found(told.append)
-    pd.testing.assert_frame_equal(alone, beside)
-    seeds = set(range(params.scoring.split.seeds))
-    assert set(beside.loc[beside["level"] == "ridge", "seed"]) == seeds
-    assert sorted(told) == ["main: global-mean", "main: ridge"]
-    assert not multiprocessing.active_children()
-
-
-def test_processes_end_if_the_block_fails(params: Params, planted: Planted) -> None:
-    wanted = [Setup("main", "ridge", "ridge", params.embedding, "none", with_label=False)]
-    with pytest.raises(ZeroDivisionError), at_work(planted, wanted, params.scoring, 2):
-        raise ZeroDivisionError
-    for process in multiprocessing.active_children():
-        process.join(30)
-    assert not multiprocessing.active_children()
+    monkeypatch.setattr(running, "run_setup", counted)
+    found = run_setups(groups, labels, wanted, params.scoring, silent, kept)
+    assert done == ["global-mean"]
+    pd.testing.assert_frame_equal(found, expected)
+    validation.check(found, tables.SCORE_RESULTS)
+    assert set(found["seed"]) == set(range(params.scoring.split.seeds))
 
 
 def test_differences_are_paired_by_seed() -> None:
@@ -216,10 +277,10 @@ def test_people_stand_beside_the_scorers() -> None:
             for name, rating in zip("abc", ratings, strict=True)
         ]
     )
-    found = people(votes)
+    found = people(votes, aggregate(votes.assign(simulated=False)), "smallest")
     validation.check(found, tables.SCORE_RESULTS)
     assert set(found["scorer"]) == {"people"} and set(found["seed"]) == {0, 1, 2}
-    told = headline(summary(found))
+    told = headline(summarise(found, KEYS))
     assert told["people (own vote in the mode)"]["Q1"]["mse"] == pytest.approx(0.5 / 3, abs=1e-4)
     loo = told["people (leave one out)"]["Q1"]["mse"]
     assert loo > told["people (own vote in the mode)"]["Q1"]["mse"]

@@ -13,8 +13,8 @@ from pasta.errors import PastaError
 from pasta.params.scoring import ScorerParams
 from pasta.scoring.base import SCORERS, Rated
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
-from pasta.scoring.neural import NeuralScorer
-from pasta.scoring.stacking import first_weights, plan
+from pasta.scoring.networks import Network
+from pasta.scoring.neural import Member, NeuralScorer, Table, perceptron
 from pasta.seeds import generator
 from tests.scoring.planted import SECOND_LOSS, planted, settings
 
@@ -68,24 +68,18 @@ def plain_loss(p: Tensor, m: Tensor, own: ScorerParams, name: str) -> Tensor:
 
 def plain_training(
     train: Rated, validation: Rated, own: ScorerParams, seed: int, name: str
-) -> tuple[list[float], list[float], list[Tensor]]:
-    """One network and question in plain PyTorch: losses, kappas and the best weights."""
+) -> tuple[list[float], list[Tensor]]:
+    """One network and question in plain PyTorch: kappas and the best weights."""
     unit = name == "pasta-mlp"
-    modules: list[torch.nn.Module] = []
-    for layer in first_weights((train.features.shape[1], *own.hidden, 1), seed):
-        linear = torch.nn.Linear(len(layer) - 1, layer.shape[1])
-        linear.weight.data, linear.bias.data = torch.tensor(layer[:-1].T), torch.tensor(layer[-1])
-        modules += [linear, torch.nn.ReLU()]
-    network = torch.nn.Sequential(*(modules if unit else modules[:-1]))
+    network = perceptron((train.features.shape[1], *own.hidden, 1), seed)
+    network = network.append(torch.nn.ReLU()) if unit else network
     adam = torch.optim.Adam(network.parameters(), own.learning_rate, weight_decay=own.weight_decay)
     rows = np.flatnonzero(~np.isnan(train.labels[:, 0]))
     targets = torch.tensor((train.labels[:, 0] - 1) / 4 if unit else train.labels[:, 0])
     features, order = torch.tensor(train.features), generator(seed, "batches")
-    losses: list[float] = []
     kappas: list[float] = []
     best: list[Tensor] = []
     for epoch in range(1, own.epochs + 1):
-        total = 0.0
         shuffled = order.permutation(rows)
         for start in range(0, len(rows), own.batch_size):
             pick = torch.tensor(shuffled[start : start + own.batch_size])
@@ -93,8 +87,6 @@ def plain_training(
             adam.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             adam.step()
-            total += loss.item() * len(pick)
-        losses.append(total / len(rows))
         if epoch % own.evaluate_every == 0 or epoch == own.epochs:
             with torch.no_grad():
                 given = network(torch.tensor(validation.features))[:, 0].numpy()
@@ -103,7 +95,7 @@ def plain_training(
             if not kappas or kappa > max(kappas):
                 best = [one.detach().clone() for one in network.parameters()]
             kappas.append(kappa)
-    return losses, kappas, best
+    return kappas, best
 
 
 @both
@@ -115,24 +107,22 @@ def test_a_stack_equals_plain_pytorch_one_by_one(
     train = [without(planted(size, 6, 2, seed), share, seed) for seed, size in enumerate(sizes)]
     validation = [planted(60, 6, 2, seed) for seed in range(3)]
     seeds = [5, 6, 7]
-    found = scorer(name).train_many(train, validation, own, seeds)
-    for member in range(3):
-        for number in range(2):
-            losses, kappas, best = plain_training(
-                question(train[member], number),
-                question(validation[member], number),
-                own,
-                seeds[member],
-                name,
-            )
-            np.testing.assert_allclose(found.losses[:, member, number], losses, rtol=1e-4)
-            np.testing.assert_allclose(found.kappas[:, member, number], kappas, atol=1e-6)
-            network = found.networks[member]
-            for layer, (weight, bias) in enumerate(
-                zip(network.weights, network.biases, strict=True)
-            ):
-                np.testing.assert_allclose(weight[number].T, best[2 * layer], atol=2e-5)
-                np.testing.assert_allclose(bias[number], best[2 * layer + 1], atol=2e-5)
+    found = scorer(name).fit_many(train, validation, own, seeds)
+    for member, number in np.ndindex(3, 2):
+        parts = question(train[member], number), question(validation[member], number)
+        kappas, best = plain_training(*parts, own, seeds[member], name)
+        assert_weights(found[member], number, best, 2e-5)
+        looks = [*range(own.evaluate_every, own.epochs, own.evaluate_every), own.epochs]
+        notes = found[member].about["notes"]
+        assert notes["validation_qwk"][number] == pytest.approx(max(kappas), abs=1e-6)
+        assert notes["best_epoch"][number] == looks[int(np.argmax(kappas))]
+
+
+def assert_weights(network: Network, number: int, best: list[Tensor], tolerance: float) -> None:
+    for layer in range(network.about["layers"]):
+        weight, bias = network.get_buffer(f"weight_{layer}"), network.get_buffer(f"bias_{layer}")
+        torch.testing.assert_close(weight[number].T, best[2 * layer], rtol=0, atol=tolerance)
+        torch.testing.assert_close(bias[number], best[2 * layer + 1], rtol=0, atol=tolerance)
 
 
 @both
@@ -142,15 +132,15 @@ def test_fitting_many_equals_fitting_each(name: str, own: ScorerParams) -> None:
     together = scorer(name).fit_many(train, validation, own, [0, 1])
     for member, network in enumerate(together):
         alone = scorer(name).fit(train[member], validation[member], own, member)
-        assert alone.notes["best_epoch"] == network.notes["best_epoch"]
-        for one, other in zip(alone.weights, network.weights, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-5)
+        assert alone.about["notes"]["best_epoch"] == network.about["notes"]["best_epoch"]
+        for name_, array in alone.state()[0].items():
+            np.testing.assert_allclose(array, network.state()[0][name_], atol=1e-5)
 
 
 def test_equal_calls_give_equal_bits() -> None:
     train, validation = planted(100, 6, 2), planted(40, 6, 2, 1)
     first, again = (scorer("pasta-linear").fit(train, validation, FIRST, 3) for _ in range(2))
-    assert np.array_equal(first.weights[0], again.weights[0])
+    assert torch.equal(first.get_buffer("weight_0"), again.get_buffer("weight_0"))
 
 
 def test_the_order_of_samples_within_a_batch_changes_nothing_but_rounding() -> None:
@@ -159,30 +149,20 @@ def test_the_order_of_samples_within_a_batch_changes_nothing_but_rounding() -> N
     order = np.random.default_rng(0).permutation(100)
     first = scorer("pasta-linear").fit(train, validation, own, 3)
     again = scorer("pasta-linear").fit(train.at(order), validation, own, 3)
-    np.testing.assert_allclose(first.weights[0], again.weights[0], atol=1e-5)
+    np.testing.assert_allclose(*(one.state()[0]["weight_0"] for one in (first, again)), atol=1e-5)
 
 
-def test_a_plan_shows_every_sample_once_and_lets_small_groups_wait() -> None:
-    batches = plan([7, 6, 3], 3)
-    assert [batch.groups for batch in batches] == [3, 2, 1]
-    assert [batch.columns for batch in batches] == [slice(0, 3), slice(3, 6), slice(6, 7)]
-    assert all(batch.mask is None for batch in batches)
-    masked = plan([7, 5], 4)
-    assert masked[0].mask is None
-    assert masked[1].mask is not None
-    assert masked[1].mask[:, 0].tolist() == [[1, 1, 1], [1, 0, 0]]
-
-
-def test_the_best_look_is_kept() -> None:
-    train, validation = planted(100, 6, 1), planted(40, 6, 1, 1)
-    found = scorer("pasta-linear").train_many([train], [validation], FIRST, [0])
-    assert found.kappas.shape == (4, 1, 1)
-    kappas = found.kappas[:, 0, 0]
-    assert found.networks[0].notes["best_epoch"] == [3 * (int(kappas.argmax()) + 1)]
-    assert found.networks[0].notes["validation_qwk"] == [kappas.max()]
-    stars = found.networks[0].predict(validation.features).stars
-    again = quadratic_kappa(star_counts(validation.labels[:, 0], stars[:, 0]))
-    assert float(again) == pytest.approx(kappas.max())
+def test_an_epoch_shows_every_sample_once_and_pads_what_is_shorter() -> None:
+    sets = [planted(7, 3, 1, 0), planted(5, 3, 1, 1)]
+    members = [Member(one, one, 0, 0) for one in sets]
+    rows = [np.arange(7), np.arange(5)]
+    batches = list(Table(members, False, torch.device("cpu")).batches(rows, 4))
+    assert [batch.mask.sum(1).tolist() for batch in batches] == [[4, 4], [3, 1]]
+    for number, one in enumerate(sets):
+        seen = [batch.features[number][batch.mask[number] > 0] for batch in batches]
+        torch.testing.assert_close(torch.cat(seen), torch.from_numpy(one.features))
+        given = [batch.targets[number][batch.mask[number] > 0] for batch in batches]
+        torch.testing.assert_close(torch.cat(given), torch.from_numpy(one.labels[:, 0]))
 
 
 def test_undefined_kappas_keep_the_last_weights_and_say_so() -> None:
@@ -190,7 +170,7 @@ def test_undefined_kappas_keep_the_last_weights_and_say_so() -> None:
     one_star = Rated(one_star.features * 0, one_star.counts, np.full((40, 1), 1, np.float32))
     own = settings(epochs=7, learning_rate=1e-6)
     found = scorer("pasta-linear").fit(train, one_star, own, 0)
-    assert found.notes == {"best_epoch": [7], "validation_qwk": [None]}
+    assert found.about["notes"] == {"best_epoch": [7], "validation_qwk": [None]}
 
 
 @pytest.mark.parametrize(
