@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.correlation import METHODS, Method, correlation_table
+from analysis.correlation import correlation_table
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
-from analysis.spread import Work, one_by_one
 
 OVERALL = "overall"
 WITHIN = "within technique"
@@ -19,30 +17,25 @@ WITHIN = "within technique"
 _KEY = ["metric", "variant"]
 
 
-def study_work(
+def correlation_study(
     metric_values: pd.DataFrame,
     labels: pd.DataFrame,
     samples: pd.DataFrame,
     *,
-    label: str = "mode",
     by: Sequence[str] = ("dataset", "backbone"),
     technique: Sequence[str] = ("method", "backbone"),
     cluster: Sequence[str] = ("dataset", "image_id"),
-    methods: Sequence[Method] = METHODS,
     resamples: int = 1_000,
-    level: float = 0.95,
     seed: int = 0,
-) -> list[Work]:
-    """Correlate metrics with ratings over all samples, within parts and within techniques.
-
-    These are the pieces of work; :func:`joined_study` makes one table of what they give.
+) -> pd.DataFrame:
+    """Correlate metrics with the modes of ratings: over all samples, in parts, within techniques.
 
     Parameters
     ----------
     metric_values
         sample_id, metric, variant, value (missing values stay missing).
     labels
-        sample_id, question and the column ``label``.
+        sample_id, question, mode.
     samples
         sample_id and the columns that ``by``, ``technique`` and ``cluster`` name.
     by
@@ -52,27 +45,6 @@ def study_work(
         correlation given it: does the metric know good from bad among explanations of one kind?
     cluster
         Columns that together name what is resampled: the image.
-    """
-    values, ratings, known = aligned(metric_values, labels, samples, label)
-    images, groups = joint(known, cluster), joint(known, technique)
-
-    def piece(scope: str, part: str, rows: np.ndarray) -> Work:
-        return lambda: correlation_table(
-            values[rows],
-            ratings[rows],
-            clusters=images[rows],
-            strata=groups[rows] if scope == WITHIN else None,
-            methods=methods,
-            resamples=resamples,
-            level=level,
-            seed=seed,
-        ).assign(scope=scope, part=part)
-
-    return [piece(*each) for each in _scopes(known, by)]
-
-
-def joined_study(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """One table of the results of :func:`study_work`.
 
     Returns
     -------
@@ -81,6 +53,19 @@ def joined_study(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         part (the column's value), and the columns of :func:`analysis.correlation.correlation_table`
         with ``p_holm`` and ``p_clustered_holm``, adjusted over all rows of a method and scope.
     """
+    values, ratings, known = aligned(metric_values, labels, samples, "mode")
+    images, groups = joint(known, cluster), joint(known, technique)
+    parts = [
+        correlation_table(
+            values[rows],
+            ratings[rows],
+            clusters=images[rows],
+            strata=groups[rows] if scope == WITHIN else None,
+            resamples=resamples,
+            seed=seed,
+        ).assign(scope=scope, part=part)
+        for scope, part, rows in _scopes(known, by)
+    ]
     study = pd.concat(parts, ignore_index=True)
     for number, name in enumerate(("scope", "part")):
         study.insert(number, name, study.pop(name))
@@ -94,21 +79,12 @@ def joined_study(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return study
 
 
-def correlation_study(
-    metric_values: pd.DataFrame, labels: pd.DataFrame, samples: pd.DataFrame, **options: Any
-) -> pd.DataFrame:
-    """The table of :func:`joined_study`; the options are those of :func:`study_work`."""
-    return joined_study(one_by_one(study_work(metric_values, labels, samples, **options)))
-
-
 def explained_study(
     metric_values: pd.DataFrame,
     labels: pd.DataFrame,
     samples: pd.DataFrame,
     *,
-    label: str = "mean",
     technique: Sequence[str] = ("method", "backbone"),
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """:func:`analysis.mixed_model.explained_beyond` for every question, metric and variant.
 
@@ -118,12 +94,12 @@ def explained_study(
         question, metric, variant, the columns of ``explained_beyond``, and p_holm over all
         questions and metrics
     """
-    values, ratings, known = aligned(metric_values, labels, samples, label)
+    values, ratings, known = aligned(metric_values, labels, samples, "mean")
     groups = joint(known, technique)
     frames = []
     for pair in values.columns:
         for question in ratings.columns:
-            frame = explained_beyond(values[pair], ratings[question], groups, level=level)
+            frame = explained_beyond(values[pair], ratings[question], groups)
             for number, (name, value) in enumerate(
                 zip(("question", *_KEY), (question, *pair), strict=True)
             ):

@@ -7,9 +7,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from analysis.correlation import question_correlations
-from analysis.correlation_study import WITHIN, explained_study, joined_study, study_work
+from analysis.correlation_study import WITHIN, correlation_study, explained_study
 from analysis.samples import describe_samples
-from analysis.spread import Runner, Work, named, one_by_one
 from analysis.suites.tables import Tables, said_missing
 from analysis.votes import wide_labels
 
@@ -21,10 +20,9 @@ NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_IMAGES = "no sample has a known image: intervals take samples as independent of each other"
 
 _KEY = ["metric", "variant"]
-_SCOPE = "scope "  # names of pieces of work begin with it
 _NO_METRICS = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in ("sample_id", *_KEY, "direction", "status")}
-    | {name: pd.Series(dtype=float) for name in ("value", "seconds")}
+    | {"value": pd.Series(dtype=float)}
 )
 _NO_LABELS = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in ("sample_id", "question")}
@@ -42,17 +40,15 @@ def correlation_tables(
     votes: pd.DataFrame | None = None,
     *,
     resamples: int = 1_000,
-    level: float = 0.95,
     seed: int = 0,
-    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables about metrics and ratings; what cannot be known is in ``missing``.
 
     Parameters
     ----------
     metric_values
-        sample_id, metric, variant, value; direction ("higher" or "lower" is better), status and
-        seconds if known.
+        sample_id, metric, variant, value; direction ("higher" or "lower" is better) and status if
+        known.
     labels
         sample_id, question, mode and mean of the votes; if None they are made of ``votes``.
     samples
@@ -61,8 +57,6 @@ def correlation_tables(
         sample_id, annotator_id, question, rating; only used if there are no labels.
     resamples
         Of images, for the intervals.
-    run
-        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -94,29 +88,21 @@ def correlation_tables(
         known = known.assign(image=known["sample_id"])
         lacks["images"] = NO_IMAGES if len(rated_here) else ""
     by = [name for name in ("dataset", "backbone") if known[name].notna().any()]
-    pieces = study_work(
+    study = correlation_study(
         values_used, rated, known, by=by, technique=["technique"], cluster=["image"],
-        resamples=resamples, level=level, seed=seed,
+        resamples=resamples, seed=seed,
     )  # fmt: skip
     beyond = values_used.iloc[:0] if no_techniques else values_used
-    work: dict[str, Work] = {
-        "explained": lambda: explained_study(
-            beyond, rated, known, technique=["technique"], level=level
-        ),
-        **{f"{_SCOPE}{number}": piece for number, piece in enumerate(pieces)},
-        "questions": lambda: _questions(rated, known, resamples, level, seed),
-        "values": lambda: technique_values(values, known, level=level),
-        "measured": lambda: _measured(values),
-    }
-    done = named(work, run)
-    study = joined_study([table for name, table in done.items() if name.startswith(_SCOPE)])
     if no_techniques:
         study = study[study["scope"] != WITHIN].reset_index(drop=True)
         lacks.setdefault("explained", NO_TECHNIQUES)
         lacks["within technique"] = NO_TECHNIQUES if len(rated_here) else ""
     tables = {
         "correlations": _with_direction(study, values),
-        **{name: done[name] for name in ("explained", "questions", "values", "measured")},
+        "explained": explained_study(beyond, rated, known, technique=["technique"]),
+        "questions": _questions(rated, known, resamples, seed),
+        "values": technique_values(values, known),
+        "measured": _measured(values),
     }
     if rated.empty:
         lacks["questions"] = NO_LABELS
@@ -130,10 +116,8 @@ def correlation_tables(
     return found
 
 
-def technique_values(
-    metric_values: pd.DataFrame, samples: pd.DataFrame, *, level: float = 0.95
-) -> pd.DataFrame:
-    r"""Mean of each metric for each technique, with t intervals over its samples.
+def technique_values(metric_values: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
+    r"""Mean of each metric for each technique, with 95 % t intervals over its samples.
 
     .. math:: \bar x \pm t_{n-1} \, s / \sqrt n
 
@@ -165,7 +149,7 @@ def technique_values(
     n = table["n"].to_numpy(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         free = np.where(n > 1, n - 1, np.nan)
-        reach = stdtrit(free, (1 + level) / 2) * table["sd"].to_numpy() / np.sqrt(n)
+        reach = stdtrit(free, 0.975) * table["sd"].to_numpy() / np.sqrt(n)
     table["low"], table["high"] = table["estimate"] - reach, table["estimate"] + reach
     table["note"] = np.select([n == 0, n == 1], ["no value", "one value: no interval"], "")
     return table[columns]
@@ -202,9 +186,7 @@ def _with_direction(study: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     return study
 
 
-def _questions(
-    rated: pd.DataFrame, known: pd.DataFrame, resamples: int, level: float, seed: int
-) -> pd.DataFrame:
+def _questions(rated: pd.DataFrame, known: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
     """The questions among each other: all samples together, then each kind of explanation."""
     wide = rated.pivot(index="sample_id", columns="question", values="mode")  # noqa: PD010
     own = known.set_index("sample_id").reindex(wide.index)
@@ -216,7 +198,7 @@ def _questions(
     frames = []
     for kind, rows in parts.items():
         frame = question_correlations(
-            wide[rows], clusters=image[rows], resamples=resamples, level=level, seed=seed
+            wide[rows], clusters=image[rows], resamples=resamples, seed=seed
         )
         frame.insert(0, "kind", kind)
         frames.append(frame)
@@ -224,15 +206,14 @@ def _questions(
 
 
 def _measured(values: pd.DataFrame) -> pd.DataFrame:
-    """Per metric: samples, those with a value, why others have none, seconds for a sample."""
+    """Per metric: samples, those with a value, and why others have none."""
     rows = []
     known = values.assign(variant=values["variant"].fillna(""))
     for (metric, variant), part in known.groupby(_KEY, sort=True):
         there = np.isfinite(part["value"].to_numpy(np.float64))
         reasons = part.loc[~there, "status"].value_counts() if "status" in part else pd.Series()
         why = ", ".join(f"{name}: {count}" for name, count in reasons.items())
-        seconds = float(part["seconds"].mean()) if "seconds" in part else np.nan
         side = str(part["direction"].iloc[0]) if "direction" in part else ""
-        rows.append((metric, variant, side, len(part), int(there.sum()), why, seconds))
-    head = [*_KEY, "direction", "samples", "n", "without", "seconds"]
+        rows.append((metric, variant, side, len(part), int(there.sum()), why))
+    head = [*_KEY, "direction", "samples", "n", "without"]
     return pd.DataFrame(rows, columns=head)
