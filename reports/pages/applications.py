@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pasta.annotations.protocol import load_protocol
+from pasta.annotations.protocol import Protocol
 from reports.document import Block, Bullets, Column, Document, Heading, Note, Table, Text
 from reports.pages.applications_backbones import backbones_blocks
 from reports.pages.applications_examples import examples_blocks
@@ -24,35 +24,40 @@ __all__ = ["applications_findings", "applications_report"]
 
 
 def applications_report(
-    tables: Parts, pictures: Mapping[str, Path], simulated: bool, *, question: str = "Q1"
+    tables: Parts,
+    pictures: Mapping[str, Path],
+    simulated: bool,
+    *,
+    protocol: Protocol,
+    question: str,
 ) -> Document:
     """Write the report; a part without tables, or a picture that is not there, is said to be so.
 
     Parameters
     ----------
     tables
-        ``stored``: those of :func:`pasta.applications.stored.run_stored`. ``steering``: steered,
+        ``mixture``: choices, comparison, wins, places, agreement, examples. ``steering``: steered,
         curve. ``backbones``: scores, towers, summary, trends. ``tuning``: candidates, verdict,
         images, of all techniques below each other. All as read from CSV files.
     pictures
         Files by the names of :func:`pasta.applications.report_pictures.applications_pictures`.
     simulated
         Whether the votes are those of simulated raters.
-    question
-        Whose predicted stars choose, steer and tune.
+    protocol, question
+        What was asked, and the question whose predicted stars choose, steer and tune.
     """
-    asked = load_protocol().question(question)
+    asked = protocol.question(question)
     up = asked.direction or 1
-    stored = tables.get("stored")
+    mixture = tables.get("mixture")
     blocks: list[Block] = [
         *_short(tables, up),
         *_about(tables, simulated, f"{question}, “{asked.wording}”", up),
-        *mixture_blocks(stored, pictures, up),
-        *pareto_blocks(stored, pictures),
+        *mixture_blocks(mixture, pictures, up),
+        *pareto_blocks(mixture, pictures),
         *backbones_blocks(tables.get("backbones"), pictures),
         *steering_blocks(tables.get("steering"), pictures, up),
         *tuning_blocks(tables.get("tuning"), pictures, up),
-        *examples_blocks(stored, pictures),
+        *examples_blocks(mixture, pictures),
         *_paper(tables),
         *_method(tables),
     ]
@@ -93,7 +98,7 @@ def _about(tables: Parts, simulated: bool, asked: str, up: int) -> list[Block]:
 
 
 def _few(tables: Parts) -> str:
-    choices = table(tables.get("stored"), "choices")
+    choices = table(tables.get("mixture"), "choices")
     said = []
     if len(choices):
         unseen = int(choices["held_out"].astype(bool).sum())

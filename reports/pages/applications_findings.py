@@ -16,7 +16,7 @@ def applications_findings(tables: Parts, up: int = 1) -> list[str]:
 
     ``up`` is -1 where few predicted stars are good news.
     """
-    said = [*_mixture(tables.get("stored")), *_front(tables.get("stored"))]
+    said = [*_mixture(tables.get("mixture")), *_front(tables.get("mixture"))]
     trends = table(tables.get("backbones"), "trends")
     said += [backbones_finding(trends)] if len(trends) else []
     curve = table(tables.get("steering"), "curve")

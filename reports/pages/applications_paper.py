@@ -17,16 +17,16 @@ _TABLE_23 = "pasta_v1_table23_lime_kernel_width"
 
 def paper_rows(tables: Parts) -> list[dict[str, str]]:
     """One row for each figure or table: where, paper, here, same."""
-    stored, steering = tables.get("stored"), tables.get("steering")
+    mixture, steering = tables.get("mixture"), tables.get("steering")
     return [
         _row("P2, Figure 1", "Methods lie in all four corners of faithful and plausible.",
-             *_corners(stored)),
-        _row("P2, Figure 7", "FullGrad is chosen on nearly half of the images.", *_wins(stored)),
+             *_corners(mixture)),
+        _row("P2, Figure 7", "FullGrad is chosen on nearly half of the images.", *_wins(mixture)),
         _row(
             "P2, text",
             f"Faithfulness of the selection {number(printed('mixture_faithfulness'), 4)}, of all "
             f"{number(printed('every_faithfulness'), 4)}: not compromised.",
-            *_faithful(stored),
+            *_faithful(mixture),
         ),
         _row(
             "P2, Figure 8",
@@ -39,7 +39,7 @@ def paper_rows(tables: Parts) -> list[dict[str, str]]:
             *_steering(steering),
         ),
         _row("P1, Tables 21 and 22", "Votes and predicted scores of some explanations.",
-             *_examples(stored)),
+             *_examples(mixture)),
         _row("P1, Table 23", _kernel_widths(), *_lime(tables.get("tuning"))),
         _row(
             "P1, Table 24",
@@ -53,12 +53,12 @@ def _row(where: str, paper: str, here: str, same: str) -> dict[str, str]:
     return {"where": where, "paper": paper, "here": here, "same": same}
 
 
-def _corners(stored: Tables | None) -> tuple[str, str]:
-    places = table(stored, "places")
+def _corners(mixture: Tables | None) -> tuple[str, str]:
+    places = table(mixture, "places")
     if places.empty:
         return NOT_RUN, "–"
     front = int(places["on_front"].astype(bool).sum())
-    agreement = table(stored, "agreement")
+    agreement = table(mixture, "agreement")
     if agreement.empty:
         return f"{front} of {len(places)} techniques are on the front.", "–"
     low, high = agreement["estimate"].min(), agreement["estimate"].max()
@@ -70,8 +70,8 @@ def _corners(stored: Tables | None) -> tuple[str, str]:
     )
 
 
-def _wins(stored: Tables | None) -> tuple[str, str]:
-    every = chosen(table(stored, "wins"), images="all")
+def _wins(mixture: Tables | None) -> tuple[str, str]:
+    every = chosen(table(mixture, "wins"), images="all")
     if every.empty:
         return NOT_RUN, "–"
     most = top(every, every["wins"])
@@ -84,8 +84,8 @@ def _wins(stored: Tables | None) -> tuple[str, str]:
     )
 
 
-def _faithful(stored: Tables | None) -> tuple[str, str]:
-    comparison = table(stored, "comparison")
+def _faithful(mixture: Tables | None) -> tuple[str, str]:
+    comparison = table(mixture, "comparison")
     name = CROSSED if len(chosen(comparison, images=CROSSED)) else HELD_OUT
     row = one(comparison, images=name, measure="faithfulness", against=MEAN)
     if row is None:
@@ -130,8 +130,8 @@ def _steering(steering: Tables | None) -> tuple[str, str]:
     return f"At λ = {last:g} against RISE, {number_of}: {judged}.", same
 
 
-def _examples(stored: Tables | None) -> tuple[str, str]:
-    found = table(stored, "examples")
+def _examples(mixture: Tables | None) -> tuple[str, str]:
+    found = table(mixture, "examples")
     if found.empty:
         return NOT_RUN, "–"
     odd = int(found["group"].astype(str).str.endswith("predicted").sum())

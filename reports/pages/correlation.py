@@ -233,7 +233,6 @@ def _measured(tables: Frames) -> list[Block]:
                 Column("samples", "explanations", "0"),
                 Column("n", "with a value", "0"),
                 Column("without", "why others have none"),
-                Column("seconds", "seconds each", "0.000"),
             ],
             "Metrics, how many explanations have a value, and why others have none.",
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pasta.annotations.protocol import Protocol, load_protocol
+from pasta.annotations.protocol import Protocol
 from reports.document import Block, Column, Document, Heading, Note, PageBreak, Picture, Table, Text
 from reports.names import METHODS, dataset_name, model_name, technique_name
 from reports.pages.parts import Tables, chosen, missing, one, picture, table
@@ -35,7 +35,7 @@ def dataset_report(
     tables: Mapping[str, Tables],
     pictures: Mapping[str, Path],
     simulated: bool,
-    protocol: Protocol | None = None,
+    protocol: Protocol,
 ) -> Document:
     """Make the report on the data.
 
@@ -50,8 +50,9 @@ def dataset_report(
         gallery-concepts. Names that are not there are said to be missing.
     simulated
         Whether the votes are those of simulated raters.
+    protocol
+        What was asked.
     """
-    asked = protocol or load_protocol()
     counts, preferences = tables.get("dataset", {}), tables.get("preference", {})
     blocks: list[Block] = [
         *_summary(counts),
@@ -60,8 +61,8 @@ def dataset_report(
         *_techniques(counts),
         *_gallery(pictures),
         *_perturbed(counts),
-        *vote_blocks(counts, asked, simulated),
-        *preference_blocks(preferences, asked),
+        *vote_blocks(counts, protocol, simulated),
+        *preference_blocks(preferences, protocol),
     ]
     about = "Images, models, techniques, votes, and what people prefer"
     return Document("dataset", "The dataset", about, blocks, simulated)

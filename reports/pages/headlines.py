@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pasta.paths import HEADLINES
+from pasta.tracking import committed
 from reports.document import Block, Column, Heading, PageBreak, Table, Text
 from reports.pages.agreement_lookup import HONEST, PUBLISHED
 from reports.pages.findings import QWK, Parts
 from reports.pages.parts import chosen, known, table
 from reports.words import count
 
+READS = ("analyse/dataset", "analyse/agreement", "analyse/preference", "analyse/correlation",
+         "score")  # fmt: skip
 MOST_ROWS = 40
 SAME = 1e-9
 
@@ -52,6 +58,26 @@ def _by(
     if second is not None and len(rows):
         names = [f"{name}.{of}" for name, of in zip(names, rows[second], strict=True)]
     return dict(zip(names, rows["estimate"].astype(float), strict=True)) if len(rows) else {}
+
+
+def previous_headlines(
+    root: Path, now: Mapping[str, float | None]
+) -> dict[str, float | None] | None:
+    """The numbers of the last commit that had others than now; None if there is none.
+
+    While an annotation update is not committed, the version before is the last commit; once it is,
+    the one before that.
+    """
+    wanted = {name: _rounded(value) for name, value in now.items()}
+    for text in committed(root, HEADLINES, most=20):
+        found: dict[str, float | None] = json.loads(text)
+        if {name: _rounded(value) for name, value in found.items()} != wanted:
+            return found
+    return None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
 
 
 def changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> pd.DataFrame:
