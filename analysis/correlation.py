@@ -36,9 +36,7 @@ __all__ = [
     "correlation_table",
     "explained_beyond",
     "holm",
-    "pearson",
     "question_correlations",
-    "spearman",
 ]
 
 Method = Literal["pearson", "spearman"]
@@ -48,34 +46,6 @@ Tensor = NDArray[np.float64]
 _CHUNK_NUMBERS = 2**20  # at once in memory
 
 _NUMBERS = ("low", "high", "fisher_low", "fisher_high", "p", "p_clustered")
-
-
-def pearson(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Pearson's correlation of two columns: one row of :func:`correlation_table`."""
-    return _one(x, y, "pearson", clusters, strata, resamples, level, seed)
-
-
-def spearman(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Spearman's correlation of two columns: one row of :func:`correlation_table`."""
-    return _one(x, y, "spearman", clusters, strata, resamples, level, seed)
 
 
 def correlation_table(
@@ -157,9 +127,7 @@ def question_correlations(
     labels: pd.DataFrame,
     *,
     clusters: ArrayLike | None = None,
-    methods: Sequence[Method] = METHODS,
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Correlate the questions with each other.
@@ -173,42 +141,13 @@ def question_correlations(
         first, second and the columns of :func:`correlation_table`, one row for each pair and method
     """
     table = correlation_table(
-        labels,
-        labels,
-        clusters=clusters,
-        methods=methods,
-        resamples=resamples,
-        level=level,
-        seed=seed,
+        labels, labels, clusters=clusters, resamples=resamples, seed=seed
     ).rename(columns={"value": "first", "rating": "second"})
     pairs = pd.MultiIndex.from_tuples(
         list(combinations(labels.columns, 2)), names=["first", "second"]
     )
     wanted = pd.MultiIndex.from_frame(table[["first", "second"]]).isin(pairs)
     return table[wanted].reset_index(drop=True)
-
-
-def _one(
-    x: ArrayLike,
-    y: ArrayLike,
-    method: Method,
-    clusters: ArrayLike | None,
-    strata: ArrayLike | None,
-    resamples: int,
-    level: float,
-    seed: int,
-) -> pd.DataFrame:
-    table = correlation_table(
-        pd.DataFrame({"x": np.asarray(x, np.float64)}),
-        pd.DataFrame({"y": np.asarray(y, np.float64)}),
-        clusters=clusters,
-        strata=strata,
-        methods=(method,),
-        resamples=resamples,
-        level=level,
-        seed=seed,
-    )
-    return table.drop(columns=["value", "rating"])
 
 
 def _blocks(x: np.ndarray, y: np.ndarray) -> list[tuple[Codes, list[int], list[int]]]:

@@ -14,7 +14,7 @@ from pasta import store
 from pasta.annotations.protocol import Protocol, load_protocol
 from pasta.params import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
-from reports.replication.published import published_tables
+from reports.replication.rows import published_tables
 from reports.replication.table import replication_table
 
 VOTES, SCORE = "votes", "score"

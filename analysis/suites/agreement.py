@@ -19,9 +19,8 @@ from analysis.kappa import LIKERT
 from analysis.kappa_bootstrap import bootstrap_sums, kappa_features, kappa_of_sums
 from analysis.order_effects import order_effects
 from analysis.resampling import Matrix, cluster_sums, percentile_interval
-from analysis.samples import describe_samples
 from analysis.suites.tables import MISSING, Tables, said_missing
-from analysis.votes import ALL, COLUMNS, modes_without_own, read_votes
+from analysis.votes import ALL, COLUMNS, describe_samples, modes_without_own, read_votes
 
 MOST_PAIRED = 40  # annotators of whom every pair is compared
 FEWEST_COMPARED = 4  # an annotator is compared with three others at least

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from analysis import box_bias, text_bias
-from analysis.annotator_values import ALL, annotator_values
+from analysis.annotator_values import ALL, annotator_values, demographics
 from analysis.bias import MARGINS, group_summary, group_tests
-from analysis.demographics import demographics
 from analysis.kappa import LIKERT
 from analysis.likeness import likeness_correlations
 from analysis.ordinal_model import ordinal_model

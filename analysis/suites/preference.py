@@ -16,10 +16,9 @@ from analysis.preference import (
     top_techniques,
 )
 from analysis.rankings import concordance, mean_positions, position_differences
-from analysis.samples import describe_samples
 from analysis.suites.tables import Tables, said_missing
 from analysis.technique_ranking import technique_ranking
-from analysis.votes import COLUMNS
+from analysis.votes import COLUMNS, describe_samples
 
 SALIENCY = "saliency"
 _NO_VOTES = pd.DataFrame(

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from pasta.annotations.protocol import Protocol
 from reports.document import Block, Bullets, Document, Heading, Note, Text
 from reports.pages.applications import applications_findings
-from reports.pages.findings import (
+from reports.pages.headlines import (
     Parts,
     agreement_findings,
     bias_findings,
+    changes_blocks,
     correlation_findings,
+    headline_numbers,
     preference_findings,
     score_findings,
 )
-from reports.pages.headlines import changes_blocks, headline_numbers
 from reports.pages.parts import known, picture, table, why_missing
-from reports.plots.overview import people_and_score_figure
 from reports.plots.preference import KIND_COLOURS, groups_figure
+from reports.plots.score import people_and_score_figure
 from reports.words import count, listed
 
 MORE = {

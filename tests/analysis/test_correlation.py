@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.correlation_bootstrap import bootstrap_correlations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -12,7 +13,6 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis import correlation_bootstrap
 from analysis.correlation import correlation_table, holm, pearson, question_correlations, spearman
-from analysis.correlation_bootstrap import bootstrap_correlations
 from analysis.resampling import cluster_counts
 from tests.analysis.rows import one
 

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.suites.kinds import kind_agreement_differences
 
 from analysis.agreement import agreement_by, agreement_summary, agreement_with_mode
 from analysis.annotator_values import annotator_values
@@ -14,7 +15,6 @@ from analysis.bias import group_tests
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.kappa import cohen_kappa
 from analysis.suites.agreement import MOST_PAIRED, agreement_tables
-from analysis.suites.kinds import kind_agreement_differences
 from analysis.suites.tables import Tables
 from tests.analysis.lacking import LACKS, lacking
 from tests.analysis.rows import one

@@ -16,9 +16,8 @@ from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.suites.agreement import agreement_tables
 from analysis.suites.tables import Tables
 from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
-from reports.pages.agreement import agreement_report
-from reports.pages.agreement_lookup import printable
-from reports.pages.agreement_short import kinds_sentence
+from reports.pages.agreement import agreement_report, kinds_sentence
+from reports.pages.parts import printable
 from reports.typesetting import compiled
 from reports.words import interval, number, p_cell, p_value
 from tests.analysis.lacking import LACKS, Frames, lacking

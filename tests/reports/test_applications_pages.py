@@ -12,12 +12,13 @@ from PIL import Image
 
 from reports.document import Document, Picture
 from reports.pages.applications import applications_findings, applications_report
-from reports.pages.applications_backbones import backbones_sentence
-from reports.pages.applications_steering import steering_sentence
-from reports.pages.applications_tuning import tuning_sentence
-from reports.pages.applications_words import change, served, verdict
-from reports.plots.applications_backbones import backbone_figure, spread
-from reports.plots.applications_tuning import tuning_figure
+from reports.pages.applications_choice import change, served, verdict
+from reports.pages.applications_new_maps import (
+    backbones_sentence,
+    steering_sentence,
+    tuning_sentence,
+)
+from reports.plots.applications import backbone_figure, spread, tuning_figure
 from reports.typesetting import compiled
 from tests.reports.applications_made_up import backbones, steering, stored, tuning
 from tests.reports.studies import as_read, cells, words

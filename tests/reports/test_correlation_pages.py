@@ -18,8 +18,7 @@ from reports.plots.correlation import (
     parts_heatmap,
     question_heatmap,
 )
-from reports.replication.names import plain_variants
-from reports.replication.published import published_tables
+from reports.replication.rows import plain_variants, published_tables
 from reports.typesetting import compiled
 from tests.analysis.rows import one
 from tests.reports.studies import as_read, cells, rated, words

@@ -13,9 +13,13 @@ from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
 from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
 from reports.pages.dataset import dataset_report
-from reports.pages.preference import differences_in_words
-from reports.pages.rankings import concordance_in_words
-from reports.pages.techniques import favourites_in_words, mean_ranks_in_words, order_in_words
+from reports.pages.preference import (
+    concordance_in_words,
+    differences_in_words,
+    favourites_in_words,
+    mean_ranks_in_words,
+    order_in_words,
+)
 from reports.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES

@@ -10,15 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pypdfium2
 import pytest
+from reports.facts import facts
+from reports.library import build, build_all, names
+from reports.previous import previous_headlines
 
 from analysis.suites.agreement import agreement_tables
 from pasta import store
 from pasta.errors import PastaError
 from pasta.paths import HEADLINES
 from reports import parts
-from reports.facts import facts
-from reports.library import build, build_all, names
-from reports.previous import previous_headlines
 from tests.conftest import ROOT
 
 

@@ -9,15 +9,16 @@ import pytest
 from analysis.suites.agreement import agreement_tables
 from analysis.suites.preference import preference_tables
 from reports.document import Note, Picture, Table
-from reports.pages.findings import (
+from reports.pages.headlines import (
     Parts,
     bias_findings,
+    changes,
     correlation_findings,
     headline_findings,
+    headline_numbers,
     preference_findings,
     score_findings,
 )
-from reports.pages.headlines import changes, headline_numbers
 from reports.pages.overview import overview_report
 from reports.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
