@@ -11,8 +11,14 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from analysis.agreement import agreement_with_mode
 from analysis.kappa import LIKERT
-from analysis.proportions import coin_quantile, wilson_interval
-from analysis.resampling import Matrix, cluster_counts, holm, percentile_interval
+from analysis.resampling import (
+    Matrix,
+    cluster_counts,
+    coin_quantile,
+    holm,
+    percentile_interval,
+    wilson_interval,
+)
 from analysis.votes import ALL, MEAN, Votes, read_votes
 
 _HEAD = ["annotator_id", "measure", "n", "estimate", "low", "high", "p", "note"]

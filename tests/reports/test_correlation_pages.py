@@ -51,14 +51,6 @@ def test_mean_values_of_a_technique_have_a_t_interval_and_count_what_failed() ->
     assert row["sd"] == pytest.approx(given.std())
 
 
-def test_labels_are_made_of_votes_if_there_are_none() -> None:
-    values, labels, samples = rated()
-    votes = labels.assign(annotator_id="a", rating=labels["mode"])
-    given = correlation_tables(values, labels, samples, resamples=20)["correlations"]
-    made = correlation_tables(values, None, samples, votes, resamples=20)["correlations"]
-    pd.testing.assert_frame_equal(given, made)
-
-
 def test_questions_are_correlated_for_each_kind() -> None:
     _, labels, samples = rated()
     table = correlation_tables(None, labels, samples, resamples=20)["questions"]
