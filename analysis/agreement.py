@@ -8,11 +8,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.fleiss import fleiss_kappa
-from analysis.intraclass import icc
 from analysis.kappa import LIKERT, Weights, cohen_kappa
 from analysis.kappa_bootstrap import bootstrap_sums, kappa_of_sums, kappa_sums, kept_draws
-from analysis.reliability import krippendorff_alpha
+from analysis.reliability import fleiss_kappa, icc, krippendorff_alpha
 from analysis.resampling import Codes, Matrix, percentile_interval
 from analysis.votes import ALL, MEAN, Votes, modes, modes_without_own, read_votes
 

@@ -11,8 +11,14 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from analysis.agreement import agreement_with_mode
 from analysis.kappa import LIKERT
-from analysis.proportions import coin_quantile, wilson_interval
-from analysis.resampling import Matrix, cluster_counts, holm, percentile_interval
+from analysis.resampling import (
+    Matrix,
+    cluster_counts,
+    coin_quantile,
+    holm,
+    percentile_interval,
+    wilson_interval,
+)
 from analysis.votes import ALL, MEAN, Votes, read_votes
 
 _HEAD = ["annotator_id", "measure", "n", "estimate", "low", "high", "p", "note"]
@@ -25,7 +31,6 @@ def annotator_profiles(
     *,
     categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Describe how each annotator rates.
@@ -56,19 +61,17 @@ def annotator_profiles(
     for number, annotator in enumerate(votes.annotators):
         own = votes.codes[:, number, :]
         measures: dict[str, Found] = {
-            "severity": _severity(votes, number, level),
-            "spread": _spread(own, votes.categories, level, resamples, seed),
-            "straight_lining": _straight_lining(own, level),
+            "severity": _severity(votes, number),
+            "spread": _spread(own, votes.categories, resamples, seed),
+            "straight_lining": _straight_lining(own),
             "favourite_share": _favourite(own, len(categories)),
-            "seconds": _median(seconds.get(annotator, np.empty(0)), level),
+            "seconds": _median(seconds.get(annotator, np.empty(0))),
         }
         rows += [(annotator, name, *found) for name, found in measures.items()]
     profiles = pd.DataFrame(rows, columns=_HEAD)
     severe = profiles["measure"] == "severity"
     profiles.loc[severe, "p"] = holm(profiles.loc[severe, "p"])
-    kappas = agreement_with_mode(
-        ratings, categories=categories, resamples=resamples, level=level, seed=seed
-    )
+    kappas = agreement_with_mode(ratings, categories=categories, resamples=resamples, seed=seed)
     question = ALL if len(votes.questions) > 1 else None
     wanted = (kappas["label"] == "leave_one_out") & (kappas["annotator_id"] != MEAN)
     if question:
@@ -79,7 +82,7 @@ def annotator_profiles(
     return joined.sort_values("annotator_id", kind="stable", ignore_index=True)
 
 
-def _severity(votes: Votes, number: int, level: float) -> Found:
+def _severity(votes: Votes, number: int) -> Found:
     given = votes.codes >= 0
     scale = np.append(np.asarray(votes.categories, np.float64), 0.0)
     total, count = scale[votes.codes].sum(1), given.sum(1)
@@ -98,14 +101,12 @@ def _severity(votes: Votes, number: int, level: float) -> Found:
         return n, mean, np.nan, np.nan, np.nan, "no interval from one sample"
     scores = np.where(both, apart - mean, 0.0).sum(0)
     error = float(np.sqrt(clusters / (clusters - 1) * (scores**2).sum()) / n)
-    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * error
+    reach = float(stdtrit(clusters - 1, 0.975)) * error
     p = float(2 * stdtr(clusters - 1, -abs(mean) / error)) if error > 0 else np.nan
     return n, mean, mean - reach, mean + reach, p, ""
 
 
-def _spread(
-    own: np.ndarray, categories: Sequence[int], level: float, resamples: int, seed: int
-) -> Found:
+def _spread(own: np.ndarray, categories: Sequence[int], resamples: int, seed: int) -> Found:
     given = own >= 0
     n = int(given.sum())
     if n < 2:
@@ -117,7 +118,7 @@ def _spread(
     if len(sums) < 2:
         return n, estimate, np.nan, np.nan, np.nan, "no interval from one sample"
     drawn = [_deviation(counts @ sums) for counts in cluster_counts(len(sums), resamples, seed)]
-    low, high = percentile_interval(np.concatenate(drawn)[:, None], level)
+    low, high = percentile_interval(np.concatenate(drawn)[:, None])
     return n, estimate, float(low[0]), float(high[0]), np.nan, ""
 
 
@@ -128,7 +129,7 @@ def _deviation(sums: Matrix) -> Matrix:
     return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def _straight_lining(own: np.ndarray, level: float) -> Found:
+def _straight_lining(own: np.ndarray) -> Found:
     given = own >= 0
     long = given.sum(0) >= 3
     n = int(long.sum())
@@ -136,7 +137,7 @@ def _straight_lining(own: np.ndarray, level: float) -> Found:
         return 0, np.nan, np.nan, np.nan, np.nan, "no sample with three answers"
     top = own.max(0)
     flat = long & ((own == top) | ~given).all(0)
-    low, high = wilson_interval(int(flat.sum()), n, level)
+    low, high = wilson_interval(int(flat.sum()), n)
     return n, float(flat.sum() / n), low, high, np.nan, ""
 
 
@@ -163,14 +164,14 @@ def _seconds(ratings: pd.DataFrame, votes: Votes) -> dict[object, Matrix]:
     }
 
 
-def _median(gaps: Matrix, level: float) -> Found:
+def _median(gaps: Matrix) -> Found:
     n = len(gaps)
     if n == 0:
         return 0, np.nan, np.nan, np.nan, np.nan, "no times of two samples"
     ordered = np.sort(gaps)
     middle = float(np.median(ordered))
     # The number of gaps below the true median is binomial with one half.
-    below = coin_quantile((1 - level) / 2, n) - 1
+    below = coin_quantile(0.025, n) - 1
     if below < 0:
         return n, middle, np.nan, np.nan, np.nan, "too few samples for an interval"
     return n, middle, float(ordered[below]), float(ordered[n - 1 - below]), np.nan, ""

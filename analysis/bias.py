@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.annotator_values import ALL, annotator_values
-from analysis.demographics import AGE_EDGES, FACTORS, demographics
+from analysis.annotator_values import AGE_EDGES, ALL, FACTORS, annotator_values, demographics
 from analysis.equivalence import Contrast, contrast_row, eta_squared, one_mean, slope, welch
 from analysis.kappa import LIKERT
 from analysis.permutation import permute_groups, permute_slope

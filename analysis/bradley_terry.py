@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csgraph
 from scipy.special import ndtri
 
-from analysis.cumulative_logit import Sandwich
 from analysis.kappa import LIKERT
+from analysis.ordinal_model import Sandwich
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

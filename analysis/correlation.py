@@ -1,61 +1,51 @@
-"""Pearson's and Spearman's correlation with intervals that know about clusters."""
+"""Pearson's and Spearman's correlation with intervals that know about clusters.
+
+A resample of clusters gives each row a weight: how often its cluster was drawn. A correlation needs
+only weighted sums,
+
+    sum w x y - sum_t (sum_t w x) (sum_t w y) / (sum_t w)
+
+with one stratum ``t`` for the plain correlation and several for the partial one. Spearman's takes
+them of middle ranks under the same weights: ranks taken once for all resamples would hide their
+own uncertainty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri, stdtr, stdtrit
 
-from analysis.correlation_bootstrap import bootstrap_correlations, correlations
-from analysis.correlation_intervals import clustered_interval, fisher_interval, p_value
 from analysis.mixed_model import explained_beyond
-from analysis.resampling import Codes, Matrix, cluster_codes, holm
+from analysis.resampling import (
+    ENOUGH_RESAMPLES,
+    Codes,
+    Matrix,
+    cluster_codes,
+    cluster_counts,
+    cluster_sums,
+    holm,
+)
 
 __all__ = [
     "correlation_table",
     "explained_beyond",
     "holm",
-    "pearson",
     "question_correlations",
-    "spearman",
 ]
 
 Method = Literal["pearson", "spearman"]
 METHODS: tuple[Method, ...] = ("pearson", "spearman")
+Tensor = NDArray[np.float64]
+
+_CHUNK_NUMBERS = 2**20  # at once in memory
 
 _NUMBERS = ("low", "high", "fisher_low", "fisher_high", "p", "p_clustered")
-
-
-def pearson(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Pearson's correlation of two columns: one row of :func:`correlation_table`."""
-    return _one(x, y, "pearson", clusters, strata, resamples, level, seed)
-
-
-def spearman(
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    clusters: ArrayLike | None = None,
-    strata: ArrayLike | None = None,
-    resamples: int = 2_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Spearman's correlation of two columns: one row of :func:`correlation_table`."""
-    return _one(x, y, "spearman", clusters, strata, resamples, level, seed)
 
 
 def correlation_table(
@@ -137,9 +127,7 @@ def question_correlations(
     labels: pd.DataFrame,
     *,
     clusters: ArrayLike | None = None,
-    methods: Sequence[Method] = METHODS,
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Correlate the questions with each other.
@@ -153,42 +141,13 @@ def question_correlations(
         first, second and the columns of :func:`correlation_table`, one row for each pair and method
     """
     table = correlation_table(
-        labels,
-        labels,
-        clusters=clusters,
-        methods=methods,
-        resamples=resamples,
-        level=level,
-        seed=seed,
+        labels, labels, clusters=clusters, resamples=resamples, seed=seed
     ).rename(columns={"value": "first", "rating": "second"})
     pairs = pd.MultiIndex.from_tuples(
         list(combinations(labels.columns, 2)), names=["first", "second"]
     )
     wanted = pd.MultiIndex.from_frame(table[["first", "second"]]).isin(pairs)
     return table[wanted].reset_index(drop=True)
-
-
-def _one(
-    x: ArrayLike,
-    y: ArrayLike,
-    method: Method,
-    clusters: ArrayLike | None,
-    strata: ArrayLike | None,
-    resamples: int,
-    level: float,
-    seed: int,
-) -> pd.DataFrame:
-    table = correlation_table(
-        pd.DataFrame({"x": np.asarray(x, np.float64)}),
-        pd.DataFrame({"y": np.asarray(y, np.float64)}),
-        clusters=clusters,
-        strata=strata,
-        methods=(method,),
-        resamples=resamples,
-        level=level,
-        seed=seed,
-    )
-    return table.drop(columns=["value", "rating"])
 
 
 def _blocks(x: np.ndarray, y: np.ndarray) -> list[tuple[Codes, list[int], list[int]]]:
@@ -227,15 +186,15 @@ def _block(
     if n - lost >= 3:
         ranks = method == "spearman"
         r = correlations(x, y, ranks=ranks, strata=strata)
-        numbers |= {"estimate": r, "p": p_value(r, n - 2 - lost)}
-        numbers["fisher_low"], numbers["fisher_high"] = fisher_interval(
+        numbers |= {"estimate": r, "p": _p_value(r, n - 2 - lost)}
+        numbers["fisher_low"], numbers["fisher_high"] = _fisher_interval(
             r, n - 3 - lost, ranks, level
         )
         if n_clusters >= 2 and resamples:
             drawn = bootstrap_correlations(
                 x, y, clusters, ranks=ranks, strata=strata, resamples=resamples, seed=seed
             )
-            clustered = clustered_interval(r, drawn, n_clusters, level)
+            clustered = _clustered_interval(r, drawn, n_clusters, level)
             numbers |= dict(zip(("low", "high", "p_clustered"), clustered, strict=True))
     still = [_constant(part, strata) for part in (x, y)]
     return [
@@ -268,3 +227,184 @@ def _note(free: int, lost: int, value: bool, rating: bool, n_clusters: int) -> s
     if rating:
         return f"the rating is constant{where}"
     return "no clustered interval from one cluster" if n_clusters < 2 else ""
+
+
+# Correlations of resamples
+
+
+def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
+    """Correlations (columns of x x columns of y) of rows without missing values.
+
+    With ``strata`` (numbered from 0 without a gap) the columns or their ranks are centred within
+    each stratum: the partial correlation given the stratum.
+    """
+    once = np.zeros(len(x), np.intp)
+    resampled = _spearman if ranks else _pearson
+    return np.asarray(resampled(x, y, once, strata, np.ones((1, 1)))[0])
+
+
+def bootstrap_correlations(
+    x: Matrix,
+    y: Matrix,
+    clusters: Codes,
+    *,
+    ranks: bool,
+    strata: Codes | None = None,
+    resamples: int,
+    seed: int,
+) -> Tensor:
+    """:func:`correlations` of each resample of clusters, resamples x columns x columns."""
+    resampled = _spearman if ranks else _pearson
+    draws = cluster_counts(int(clusters.max()) + 1, resamples, seed)
+    return np.concatenate([resampled(x, y, clusters, strata, counts) for counts in draws])
+
+
+def _pearson(
+    x: Matrix, y: Matrix, clusters: Codes, strata: Codes | None, counts: NDArray[np.floating]
+) -> Tensor:
+    """Pearson under counts (resamples x clusters): products with the sums of each cluster."""
+    layers = np.zeros(len(x), np.intp) if strata is None else strata
+    m, q, n_layers = x.shape[1], y.shape[1], int(layers.max()) + 1
+    joint = _standard(np.column_stack([x, y]), layers)
+    cross = (joint[:, :m, None] * joint[:, None, m:]).reshape(len(x), -1)
+    products = cluster_sums(np.column_stack([cross, joint**2]), clusters)
+    # Sums within each cell of cluster and stratum, as a matrix clusters x (strata, columns)
+    cells = np.zeros((len(products) * n_layers, m + q + 1))
+    np.add.at(cells, clusters * n_layers + layers, np.column_stack([joint, np.ones(len(x))]))
+    cells = cells.reshape(len(products), -1)
+    found = []
+    for part in _chunks(counts, cells.shape[1]):
+        whole = part @ products
+        sums = (part @ cells).reshape(len(part), n_layers, -1)
+        found.append(
+            _ratio(
+                whole[:, : m * q].reshape(-1, m, q),
+                (whole[:, m * q : m * q + m], whole[:, m * q + m :]),
+                (sums[..., :m], sums[..., m:-1]),
+                sums[..., -1],
+            )
+        )
+    return np.concatenate(found)
+
+
+def _spearman(
+    x: Matrix, y: Matrix, clusters: Codes, strata: Codes | None, counts: NDArray[np.floating]
+) -> Tensor:
+    """Spearman under counts (resamples x clusters): all rows are ranked in each resample."""
+    layers = np.zeros(len(x), np.intp) if strata is None else strata
+    order = np.argsort(layers, kind="stable")  # strata are then stretches of rows
+    starts = np.flatnonzero(np.diff(layers[order], prepend=-1))
+    left, right = ([_ranker(column) for column in some[order].T] for some in (x, y))
+    found = []
+    for part in _chunks(counts, len(x) * (len(right) + 2)):
+        weights = np.ascontiguousarray(part.T)[clusters[order]]
+        totals = np.add.reduceat(weights, starts, axis=0).T
+        second = np.stack([ranks(weights) for ranks in right])
+        own = second * weights
+        squares_y = np.einsum("qnr,qnr->rq", own, second)
+        sums_y = np.add.reduceat(own, starts, axis=1).transpose(2, 1, 0)
+        block = np.empty((len(part), len(left), len(right)))
+        for number, ranks in enumerate(left):
+            first = ranks(weights)
+            mine = first * weights
+            block[:, [number]] = _ratio(
+                np.einsum("nr,qnr->rq", mine, second)[:, None],
+                (np.einsum("nr,nr->r", mine, first)[:, None], squares_y),
+                (np.add.reduceat(mine, starts, axis=0).T[..., None], sums_y),
+                totals,
+            )
+        found.append(block)
+    return np.concatenate(found)
+
+
+def _ranker(column: Matrix) -> Callable[[Matrix], Matrix]:
+    """A function from weights (rows x resamples) to middle ranks less their mean, over all rows."""
+    levels, level = np.unique(column, return_inverse=True)
+    order = np.argsort(level, kind="stable")
+    starts = np.searchsorted(level[order], np.arange(len(levels)))
+
+    def ranks(weights: Matrix) -> Matrix:
+        sizes = weights[order]
+        if len(starts) < len(sizes):
+            sizes = np.add.reduceat(sizes, starts, axis=0)
+        middle = sizes.cumsum(0)
+        total = middle[-1].copy()
+        sizes += total
+        sizes /= 2
+        middle -= sizes
+        middle /= total
+        return np.asarray(middle[level])
+
+    return ranks
+
+
+def _chunks(counts: NDArray[np.floating], numbers: int) -> Iterator[Matrix]:
+    """Some resamples at a time, each of which takes this many numbers."""
+    step = max(1, _CHUNK_NUMBERS // numbers)
+    for start in range(0, len(counts), step):
+        yield np.asarray(counts[start : start + step], np.float64)
+
+
+def _ratio(
+    cross: Tensor, squares: tuple[Matrix, Matrix], sums: tuple[Tensor, Tensor], totals: Matrix
+) -> Tensor:
+    """Correlations from sums; NaN where nothing varies.
+
+    Shapes: cross resamples x m x q, squares resamples x m (q), sums resamples x strata x m (q),
+    totals resamples x strata.
+    """
+    inverse = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)[..., None]
+    cross = cross - (sums[0] * inverse).transpose(0, 2, 1) @ sums[1]
+    # The columns have a spread of about one: what is below this is rounding.
+    floor = 1e-10 * totals.sum(1, keepdims=True)
+    spreads = [own - (part**2 * inverse).sum(1) for own, part in zip(squares, sums, strict=True)]
+    sizes = [np.sqrt(np.where(spread > floor, spread, np.nan)) for spread in spreads]
+    return np.asarray(np.clip(cross / (sizes[0][:, :, None] * sizes[1][:, None]), -1, 1))
+
+
+def _standard(joint: Matrix, layers: Codes) -> Matrix:
+    """Columns centred in each stratum and with unit spread, so that the sums lose no digits."""
+    sums = np.zeros((int(layers.max()) + 1, joint.shape[1]))
+    np.add.at(sums, layers, joint)
+    inner = joint - (sums / np.bincount(layers)[:, None])[layers]
+    size = np.abs(joint - joint.mean(0)).max(0)
+    inner[np.abs(inner) < 1e-12 * size] = 0  # rounding of a column that is constant in its stratum
+    spread = np.sqrt((inner**2).mean(0))
+    return np.asarray(inner / np.where(spread > 0, spread, 1.0))
+
+
+# Intervals and tests on Fisher's scale
+
+
+def _p_value(r: Matrix, freedom: int) -> Matrix:
+    """Two-sided p of the t-test of no correlation."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(r) * np.sqrt(freedom / ((1 - r) * (1 + r)))
+        return np.asarray(2 * stdtr(freedom, -t))
+
+
+def _fisher_interval(r: Matrix, freedom: int, ranks: bool, level: float) -> tuple[Matrix, Matrix]:
+    """Fisher's interval; ``freedom`` is the inverse of the variance on his scale."""
+    if freedom < 1:
+        return np.full(r.shape, np.nan), np.full(r.shape, np.nan)
+    error = np.sqrt((1 + (r**2 / 2 if ranks else 0)) / freedom)
+    reach = ndtri((1 + level) / 2) * error
+    with np.errstate(divide="ignore"):
+        return np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)
+
+
+def _clustered_interval(
+    r: Matrix, drawn: Tensor, n_clusters: int, level: float
+) -> tuple[Matrix, Matrix, Matrix]:
+    """Interval and p from the spread of the resamples on Fisher's scale."""
+    limit = 1 - 1e-12  # a resample of few distinct rows may correlate perfectly
+    defined = np.isfinite(drawn)
+    scale = np.arctanh(np.clip(np.where(defined, drawn, 0.0), -limit, limit))
+    number = np.where(defined.mean(0) >= ENOUGH_RESAMPLES, defined.sum(0), np.nan)
+    mean = np.where(defined, scale, 0).sum(0) / number
+    error = np.sqrt((np.where(defined, scale - mean, 0) ** 2).sum(0) / (number - 1))
+    middle = np.arctanh(np.clip(r, -limit, limit))
+    reach = stdtrit(n_clusters - 1, (1 + level) / 2) * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stdtr(n_clusters - 1, -np.abs(middle / error))
+    return np.tanh(middle - reach), np.tanh(middle + reach), np.asarray(p)

@@ -24,9 +24,7 @@ class Contrast(NamedTuple):
     note: str = ""
 
 
-def contrast_row(
-    contrast: Contrast, margin: float, *, level: float = LEVEL, power: float = POWER
-) -> dict[str, object]:
+def contrast_row(contrast: Contrast, margin: float) -> dict[str, object]:
     r"""Interval, p, equivalence (TOST) and smallest detectable effect of a contrast.
 
     Two one-sided tests claim that the truth lies within the margin :math:`\Delta`:
@@ -50,11 +48,11 @@ def contrast_row(
     if not (np.isfinite(estimate) and error > ROUNDING and df > 0):
         reason = note or "too few annotators, or no spread between them: no interval"
         return row | {"note": reason}
-    half = float(special.stdtrit(df, (1 + level) / 2)) * error
+    half = float(special.stdtrit(df, (1 + LEVEL) / 2)) * error
     row["low"], row["high"] = estimate - half, estimate + half
     row["p"] = float(2 * special.stdtr(df, -abs(estimate) / error))
     row["p_equivalence"] = equivalence_p(contrast, margin)
-    row["smallest_effect"] = smallest_effect(error, df, alpha=1 - level, power=power)
+    row["smallest_effect"] = smallest_effect(error, df)
     return row
 
 
@@ -148,12 +146,7 @@ def one_mean(values: ArrayLike) -> Contrast:
     return Contrast(len(y), float(y.mean()), float(y.std(ddof=1) / np.sqrt(len(y))), len(y) - 1)
 
 
-def tost(first: ArrayLike, second: ArrayLike, margin: float) -> pd.DataFrame:
-    """Two groups compared: difference, interval, p, equivalence and smallest effect, as one row."""
-    return pd.DataFrame([contrast_row(welch(first, second), margin)])
-
-
-def eta_squared(values: ArrayLike, groups: ArrayLike, *, level: float = LEVEL) -> pd.DataFrame:
+def eta_squared(values: ArrayLike, groups: ArrayLike) -> pd.DataFrame:
     r"""Share of the spread between annotators that lies between groups, with its interval.
 
     The interval inverts the noncentral F distribution: :math:`\lambda` such that the observed F is
@@ -190,7 +183,7 @@ def eta_squared(values: ArrayLike, groups: ArrayLike, *, level: float = LEVEL) -
         found = float(optimize.brentq(beyond, 1e-9, most))
         return found / (found + n)
 
-    low, high = bound((1 + level) / 2), bound((1 - level) / 2)
+    low, high = bound((1 + LEVEL) / 2), bound((1 - LEVEL) / 2)
     p = float(special.fdtrc(between, within, ratio))
     row = {"n": n, "estimate": 1 - rest / total, "low": low, "high": high, "p": p, "note": ""}
     return pd.DataFrame([row])

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from analysis.clustered import clustered_difference, clustered_mean, codes_of
 from analysis.equivalence import contrast_row, one_mean
-from analysis.proportions import wilson_interval
-from analysis.resampling import holm, notes
-from analysis.samples import describe_samples, only, turned
-from analysis.votes import wide_labels
+from analysis.resampling import holm, notes, wilson_interval
+from analysis.votes import describe_samples, only, turned, wide_labels
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "fidelity": ("Q1",),

@@ -12,7 +12,7 @@ from analysis.resampling import Matrix, holm, notes
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
 
 
-def mean_positions(rankings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFrame:
+def mean_positions(rankings: pd.DataFrame) -> pd.DataFrame:
     r"""Mean position of each item of each question, as in Tables 13 and 14 of the PASTA paper.
 
     .. math:: \bar x \pm t_{m-1} \, s / \sqrt m
@@ -40,7 +40,7 @@ def mean_positions(rankings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFra
             values = given.to_numpy(np.float64)
             n, mean = len(values), float(values.mean())
             sd = float(values.std(ddof=1)) if n > 1 else np.nan
-            reach = stdtrit(n - 1, (1 + level) / 2) * sd / np.sqrt(n) if n > 1 else np.nan
+            reach = stdtrit(n - 1, 0.975) * sd / np.sqrt(n) if n > 1 else np.nan
             low, high = np.clip([mean - reach, mean + reach], 1, last)
             note = "" if n > 1 else "one annotator: no interval"
             rows.append((question, item, n, mean, sd, low, high, note))
@@ -49,9 +49,7 @@ def mean_positions(rankings: pd.DataFrame, *, level: float = 0.95) -> pd.DataFra
     return frame.sort_values(["question", "estimate"], kind="stable", ignore_index=True)
 
 
-def concordance(
-    rankings: pd.DataFrame, *, resamples: int = 10_000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def concordance(rankings: pd.DataFrame, *, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     """:func:`kendall_w` for each question of a tidy frame (see :func:`mean_positions`).
 
     Annotators who left out an item of a question are left out there, and the note says so.
@@ -59,7 +57,7 @@ def concordance(
     rows = []
     for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
         wide = _wide(part)
-        frame = kendall_w(wide.to_numpy(np.float64), resamples=resamples, level=level, seed=seed)
+        frame = kendall_w(wide.to_numpy(np.float64), resamples=resamples, seed=seed)
         frame.insert(0, "question", question)
         rows.append(frame)
     head = ["question", "n", "items", *_RESULT, "note"]

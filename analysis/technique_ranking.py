@@ -12,8 +12,8 @@ from scipy.special import stdtr, stdtrit
 from analysis.annotator_values import long_votes
 from analysis.bradley_terry import strengths_from_stars
 from analysis.critical_difference import group_letters, homogeneous_groups, pairs_by_holm
-from analysis.cumulative_logit import Sandwich, fit_cumulative_logit, sandwich
-from analysis.samples import describe_samples, only, turned
+from analysis.ordinal_model import Sandwich, fit_cumulative_logit, sandwich
+from analysis.votes import describe_samples, only, turned
 
 Vector = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -42,7 +42,6 @@ def technique_ranking(
     model: str = "ordinal",
     questions: Sequence[str] | None = None,
     directions: Mapping[str, int] | None = None,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     r"""Rank techniques by all votes, not by aggregated labels.
 
@@ -94,7 +93,7 @@ def technique_ranking(
     if found is None:
         return frame.assign(note=why).reindex(columns=_COLUMNS)
     note = "one annotator: intervals are about samples only" if len(votes.annotators) == 1 else ""
-    return _ranked(frame.assign(note=note), *found, level)
+    return _ranked(frame.assign(note=note), *found)
 
 
 def _strengths(
@@ -127,10 +126,10 @@ def _strengths(
     return (estimate - estimate.mean(), Sandwich(parts, both_ways, spread.df)), ""
 
 
-def _ranked(frame: pd.DataFrame, estimate: Vector, spread: Sandwich, level: float) -> pd.DataFrame:
+def _ranked(frame: pd.DataFrame, estimate: Vector, spread: Sandwich) -> pd.DataFrame:
     order = np.argsort(-estimate, kind="stable")
     size = len(order)
-    reach = float(stdtrit(spread.df, (1 + level) / 2))
+    reach = float(stdtrit(spread.df, 0.975))
     centred = np.eye(size) - 1 / size
     half = reach * np.sqrt([spread.variance(weights) for weights in centred])
     different = pairs_by_holm(_pair_p(estimate[order], order, spread))

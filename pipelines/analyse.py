@@ -1,158 +1,168 @@
-"""DVC stage `analyse`: what the votes say, and whether computational metrics agree with them."""
+"""DVC stage `analyse`: what the votes say, and whether computational metrics agree with them.
+
+Each analysis is a stage of its own: dataset, agreement, bias, preference, correlation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
+from threadpoolctl import threadpool_limits
 
-if TYPE_CHECKING:
-    from analysis.suites.tables import Tables
-    from pasta.annotations.studied import Study
-    from pasta.params import Params
+from analysis.suites.agreement import agreement_tables
+from analysis.suites.bias import bias_tables
+from analysis.suites.correlation import correlation_tables
+from analysis.suites.dataset import dataset_tables
+from analysis.suites.preference import preference_tables
+from analysis.suites.tables import Tables
+from pasta import store, tables
+from pasta.annotations.box_maps import box_values, concept_sentences
+from pasta.annotations.protocol import load_protocol
+from pasta.annotations.rateable import explained, published
+from pasta.contracts import Table
+from pasta.layout import Group, groups
+from pasta.params import Params, load_params
+from pasta.paths import DATA, project_root
+from pasta.registry import Registry
+from pasta.stage import run_stage
+from pasta.tracking import Run, tracked_run
+from reports.names import metric_titles
+from reports.pages.headlines import headline_numbers
+from reports.plots.correlation import metric_heatmap
+from reports.replication.measured import study_facts
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    annotations: Annotated[Path, typer.Option(help="folder of the merged annotations")],
-    labels: Annotated[Path, typer.Option(help="the labels table")],
-    accuracy: Annotated[Path, typer.Option(help="the classifiers' table")],
-    out: Annotated[Path, typer.Option(help="folder for a folder of tables of each analysis")],
-) -> None:
-    """Count, and analyse agreement, bias, preferences and correlations with metrics."""
-    from pasta import store
-    from pasta.annotations.studied import Study
-    from pasta.params import load_params
-    from pasta.tracking import require_tracking
-    from pasta.workers import one_thread
-
-    require_tracking()  # before any work
-    one_thread()
-    params, study = load_params(), Study(annotations, folders)
-
-    def meanwhile() -> None:
-        store.write_csvs(_counts(study, accuracy), out / "dataset")
-
-    store.write_csvs(_agreement(study, params, meanwhile), out / "agreement")
-    store.write_csvs(_preference(study, params), out / "preference")
-    found = _correlation(study, labels, params)
-    store.write_csvs(found, out / "correlation")
-    _track(found, [labels, *(one / "metric_values.parquet" for one in folders)], params, out)
+Analysis = Callable[[list[Group], Params], Tables]
+ANALYSES: Registry[Analysis] = Registry("analysis")
+VOTES, ACCURACY = DATA / "votes", DATA / "accuracy" / "accuracy.csv"
 
 
-def _counts(study: Study, accuracy: Path) -> Tables:
+def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...")]) -> None:
+    """Compute the tables of the analysis NAME."""
+    analysis, params, out = ANALYSES.entry(name), load_params(), project_root() / DATA / "analyse"
+    threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
+    here = groups(params)
+    inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
+    settings = {"analysis": params.analysis.model_dump(), "seed": params.seed}
+    experiment = analysis.metadata["experiment"]
+    with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
+        found = analysis.value(here, params)
+        store.write_csvs(found, out / name)
+        _track(run, name, found, out / name)
+
+
+@ANALYSES.register(
+    "dataset",
+    experiment="annotations",
+    inputs=lambda here: [
+        project_root() / ACCURACY,
+        *(path for one in here for path in (one.images, one.explanations)),
+    ],
+)
+def dataset(here: list[Group], params: Params) -> Tables:  # noqa: ARG001
     """How much there is of everything, and what the papers say of their study in words."""
-    import pandas as pd
-
-    from analysis.suites.dataset import dataset_tables
-    from pasta import tables
-    from pasta.annotations.rateable import published
-    from pasta.annotations.studied import everywhere
-    from reports.replication.measured import study_facts
-
-    images = everywhere(study.folders, tables.IMAGES)
-    perturbed = everywhere(study.folders, tables.PERTURBED)
-    shown = published(study.samples)
-    found = dataset_tables(
-        images,
-        study.samples,
-        perturbed,
-        study.votes,
-        study.annotators,
-        published=set(shown["method"] + "/" + shown["backbone"]),
-    )
-    found["accuracy"] = models = pd.read_csv(accuracy)
-    found["facts"] = study_facts(
-        study.votes, shown, study.annotators, models, images=images, perturbed=perturbed
-    )
-    return found
+    images = _all([*dict.fromkeys(one.images for one in here)], tables.IMAGES)
+    perturbed = _all([one.explanations for one in here], tables.PERTURBED)
+    samples, votes, annotators = explained(here), _given(tables.VOTES), _given(tables.ANNOTATORS)
+    shown = published(samples)
+    models = pd.read_csv(project_root() / ACCURACY)
+    techniques = set(shown["method"] + "/" + shown["backbone"])
+    found = dataset_tables(images, samples, perturbed, votes, annotators, published=techniques)
+    facts = study_facts(votes, shown, annotators, models, images=images, perturbed=perturbed)
+    return {**found, "accuracy": models, "facts": facts}
 
 
-def _agreement(study: Study, params: Params, meanwhile: Callable[[], None]) -> Tables:
-    """How far annotators agree, and whether it matters who they are."""
-    from analysis.suites.agreement import agreement_tables
-    from pasta.annotations.box_maps import box_values, concept_sentences
-    from pasta.workers import at_once
+def _explanations(here: list[Group]) -> list[Path]:
+    return [one.explanations for one in here]
 
-    told = study.descriptions["sample_id"].unique().tolist()
+
+@ANALYSES.register("agreement", experiment="annotations", inputs=_explanations)
+def agreement(here: list[Group], params: Params) -> Tables:
+    """How far annotators agree."""
     return agreement_tables(
-        study.votes,
-        study.annotators,
-        study.samples,
-        study.descriptions,
-        lambda: concept_sentences(study.folders, told, params.embedding.n_top),
-        study.boxes,
-        lambda: box_values(study.folders, study.boxes),
-        resamples=params.analysis.resamples,
+        _given(tables.VOTES), explained(here), **params.analysis.model_dump(), seed=params.seed
+    )
+
+
+@ANALYSES.register("bias", experiment="annotations", inputs=_explanations)
+def bias(here: list[Group], params: Params) -> Tables:
+    """Whether it matters who rates."""
+    descriptions, boxes = _given(tables.DESCRIPTIONS), _given(tables.BOXES)
+    told = descriptions["sample_id"].unique().tolist()
+    return bias_tables(
+        _given(tables.VOTES),
+        _given(tables.ANNOTATORS),
+        explained(here),
+        descriptions,
+        concept_sentences(here, told, params.embedding.n_top),
+        boxes,
+        box_values(here, boxes),
         permutations=params.analysis.permutations,
         seed=params.seed,
-        run=lambda work: at_once(work, meanwhile=meanwhile),
     )
 
 
-def _preference(study: Study, params: Params) -> Tables:
+@ANALYSES.register("preference", experiment="annotations", inputs=_explanations)
+def preference(here: list[Group], params: Params) -> Tables:
     """Which techniques, kinds of explanation and axioms people prefer."""
-    from analysis.suites.preference import preference_tables
-    from pasta.annotations.protocol import load_protocol
-    from pasta.workers import at_once
-
     protocol = load_protocol(params.annotations.protocol)
     return preference_tables(
-        study.votes,
-        study.samples,
-        study.rankings,
+        _given(tables.VOTES),
+        explained(here),
+        _given(tables.RANKED),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
         seed=params.seed,
-        run=at_once,
     )
 
 
-def _correlation(study: Study, labels: Path, params: Params) -> Tables:
-    """Every metric against every question, over all and in parts; meanwhile MLflow is opened."""
-    from analysis.suites.correlation import correlation_tables
-    from pasta import store, tables
-    from pasta.annotations.studied import everywhere
-    from pasta.workers import at_once
-
+@ANALYSES.register(
+    "correlation",
+    experiment="correlations",
+    inputs=lambda here: [path for one in here for path in (one.explanations, one.metrics)],
+)
+def correlation(here: list[Group], params: Params) -> Tables:
+    """Every metric against every question, over all and in parts."""
     return correlation_tables(
-        everywhere(study.folders, tables.METRIC_VALUES),
-        store.read(labels, tables.LABELS),
-        study.samples,
+        _all([one.metrics for one in here], tables.METRIC_VALUES),
+        _given(tables.LABELS),
+        explained(here),
         resamples=params.analysis.resamples,
         seed=params.seed,
-        run=lambda work: at_once(work, meanwhile=_get_ready),
     )
 
 
-def _get_ready() -> None:
-    """What takes a while and is wanted at the end; not before, as what is open is not copied."""
-    import reports.correlations  # noqa: F401
-    from pasta.paths import project_root
-    from pasta.tracking import connect, locked_md5s
-
-    connect("correlations")
-    locked_md5s(project_root())
+def _given(table: Table) -> pd.DataFrame:
+    """A table of the stage `votes`."""
+    return _all([project_root() / VOTES], table)
 
 
-def _track(found: Tables, inputs: Sequence[Path], params: Params, out: Path) -> None:
-    from pasta.tracking import tracked_run
-    from reports.correlations import track
+def _all(folders: list[Path], table: Table) -> pd.DataFrame:
+    """A table that each of the folders has."""
+    files = [folder / f"{table.name}.parquet" for folder in folders]
+    return pd.concat([store.read(file, table) for file in files], ignore_index=True)
 
-    with tracked_run(
-        "correlations",
-        "correlation",
-        "metrics against people",
-        inputs=inputs,
-        params=params.analysis.model_dump(),
-        record=out / "correlation.run.json",
-    ) as run:
-        track(run, found, out / "correlation")
+
+def _track(run: Run, name: str, found: Tables, folder: Path) -> None:
+    """Log the headline numbers and all tables; of correlations all that are over all samples."""
+    numbers = headline_numbers({name: found})
+    if name == "correlation":
+        rows = found["correlations"]
+        rows = rows[(rows["scope"] == "overall") & rows["estimate"].notna()]
+        pairs = rows["metric"] + " " + rows["variant"]
+        keys = rows["method"] + "." + rows["question"] + "." + pairs.str.strip()
+        numbers = dict(zip(keys, rows["estimate"].astype(float), strict=True))
+        figure = metric_heatmap(rows, metric_titles(rows)) if len(rows) else None
+        if figure is not None:
+            run.log_figure(figure, "correlations.svg")
+    run.log_metrics({re.sub(r"[^\w\-. :/]", "_", key): value for key, value in numbers.items()})
+    for table in found:
+        run.log_file(folder / f"{table}.csv", "tables")
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

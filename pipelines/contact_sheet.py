@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta import store
+from pasta.datasets.contact_sheet import contact_sheet
+from pasta.params import load_params
+from pasta.paths import DATA, FIGURES, project_root
+from pasta.stage import run_stage
+from pasta.tracking import flatten, tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    out: Annotated[Path, typer.Option(help="the JPEG file to write")],
-) -> None:
-    """Draw the contact sheet of the datasets in FOLDERS."""
-    from pasta import store
-    from pasta.datasets.contact_sheet import contact_sheet
-    from pasta.tracking import flatten, tracked_run
-
-    arrays = [folder / name for folder in folders for name in ("images.npy", "concepts.parquet")]
-    record = folders[0].parent / "contact_sheet.run.json"
-    with tracked_run("reports", "contact_sheet", "datasets", inputs=arrays, record=record) as run:
+def main() -> None:
+    """Draw reports/figures/datasets.jpg."""
+    root = project_root()
+    folders = [root / DATA / "images" / name for name in load_params().datasets]
+    out = root / FIGURES / "datasets.jpg"
+    with tracked_run("reports", "contact_sheet", "datasets", inputs=folders) as run:
         sheet = contact_sheet(folders)
         with store.atomic(out) as temporary:
             sheet.save(temporary, format="JPEG", quality=92, subsampling=0, optimize=True)
@@ -29,6 +25,4 @@ def main(
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -1,8 +1,9 @@
-"""Everything about agreement and bias of annotators, for anybody's ratings."""
+"""Everything about the agreement of annotators, for anybody's ratings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,16 +14,16 @@ from analysis.agreement import (
     agreement_with_mode,
     pairwise_agreement,
 )
+from analysis.annotators import annotator_profiles, annotators_to_look_at
 from analysis.kappa import LIKERT
-from analysis.samples import describe_samples
-from analysis.spread import Runner, named, one_by_one
-from analysis.suites.annotators import annotator_tables, annotator_work
-from analysis.suites.bias import Lazy, bias_tables, bias_work
-from analysis.suites.kinds import kind_agreement_differences
+from analysis.kappa_bootstrap import bootstrap_sums, kappa_features, kappa_of_sums
+from analysis.order_effects import order_effects
+from analysis.resampling import Matrix, cluster_sums, percentile_interval
 from analysis.suites.tables import MISSING, Tables, said_missing
-from analysis.votes import COLUMNS, read_votes
+from analysis.votes import ALL, COLUMNS, describe_samples, modes_without_own, read_votes
 
 MOST_PAIRED = 40  # annotators of whom every pair is compared
+FEWEST_COMPARED = 4  # an annotator is compared with three others at least
 NO_RATINGS = "there are no ratings"
 NO_KINDS = "the kind of explanation of the samples is not known"
 ONE_KIND = "the rated samples are all of one kind"
@@ -30,44 +31,27 @@ ONE_KIND = "the rated samples are all of one kind"
 
 def agreement_tables(
     ratings: pd.DataFrame,
-    annotators: pd.DataFrame | None = None,
     samples: pd.DataFrame | None = None,
-    descriptions: pd.DataFrame | None = None,
-    sentences: Lazy = None,
-    boxes: pd.DataFrame | None = None,
-    box_values: Lazy = None,
     *,
     categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
     permutations: int = 2_000,
     seed: int = 0,
-    run: Runner = one_by_one,
 ) -> Tables:
-    """Compute all tables of the report on agreement; what cannot be known is in ``missing``.
+    """Compute all tables about agreement; what cannot be known is in ``missing``.
 
     Parameters
     ----------
     ratings
         Columns sample_id, annotator_id, question, rating; submitted_at and simulated if known.
         Bad ratings (twice the same, off the scale) raise a ValueError.
-    annotators
-        Columns annotator_id and any of age, sex, country; or None.
     samples
         Columns sample_id and any of kind, dataset, image_id; or None. Where the image of every
         rated sample is known, intervals come from resampling images, else samples.
-    descriptions, sentences
-        Q0.1: sample_id, annotator_id, text; and what the concept explanations say: sample_id,
-        sentence; or a function that makes that table.
-    boxes, box_values
-        Q0.2: the boxes; and what :func:`analysis.box_bias.box_measures` says of them: sample_id,
-        annotator_id and its measures, or a function that makes that table.
     categories
         The whole scale in its order.
     resamples, permutations, seed
         Of the bootstrap intervals and the permutation tests.
-
-    run
-        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -76,44 +60,31 @@ def agreement_tables(
         - ``agreement``: every measure per question; ``with_mode``: each annotator against the
           mode; ``pairs``: every two annotators
         - ``kinds``, ``kind_differences``: agreement by kind of explanation
-        - the tables of :func:`analysis.suites.bias.bias_tables` and
-          :func:`analysis.suites.annotators.annotator_tables`
-        - ``missing``: section (a table, or sex, age, country), why
+        - ``order``: see :func:`analysis.order_effects.order_effects`
+        - ``profiles``, ``look_at``: see :mod:`analysis.annotators`
+        - ``missing``: section (a table), why
     """
-    votes = _votes(ratings, samples)
+    votes = described_votes(ratings, samples)
     read_votes(votes, categories)  # refuses what is wrong before anything is computed
     cluster = "image" if len(votes) and votes["image"].notna().all() else "sample_id"
     boot = {"categories": categories, "cluster": cluster, "resamples": resamples, "seed": seed}
     number = votes["annotator_id"].nunique()
     few = number <= MOST_PAIRED
-    paired = votes if few else votes.iloc[:0]
-    work = bias_work(
-        votes,
-        annotators,
-        descriptions,
-        sentences,
-        boxes,
-        box_values,
-        categories=categories,
-        permutations=permutations,
-        seed=seed,
-    )
-    work |= annotator_work(
-        votes, categories=categories, resamples=resamples, permutations=permutations, seed=seed
-    )
-    work |= {
-        "overall": lambda: _overall(votes, paired, few, boot),
-        "kinds": lambda: _by_kind(votes, few, boot),
-        "kind_differences": lambda: kind_agreement_differences(votes, **boot),  # type: ignore[arg-type]
-    }
-    done = named(work, run)
+    with_mode = agreement_with_mode(votes, **boot)  # type: ignore[arg-type]
+    pairs = pairwise_agreement(votes if few else votes.iloc[:0], **boot)  # type: ignore[arg-type]
+    known = {"with_mode": with_mode, "two": pairs if few else None}
+    profiles = annotator_profiles(votes, categories=categories, resamples=resamples, seed=seed)
     tables: Tables = {
         "study": study_facts(votes, categories, cluster),
         "stars": stars_used(votes, categories),
-        **done["overall"],
-        "kinds": done["kinds"],
+        "agreement": agreement_summary(votes, pairs=few, **known, **boot),  # type: ignore[arg-type]
+        "with_mode": with_mode,
+        "pairs": pairs,
+        "kinds": _by_kind(votes, few, boot),
+        "order": order_effects(votes, categories=categories, permutations=permutations, seed=seed),
+        "profiles": profiles,
     }
-    lacks = {} if len(votes) else dict.fromkeys(tables, NO_RATINGS)
+    lacks = {} if len(votes) else dict.fromkeys([*tables][:6], NO_RATINGS)
     if not few:
         lacks["pairs"] = f"more than {MOST_PAIRED} annotators: not every pair is compared"
     if number == 1:
@@ -121,16 +92,16 @@ def agreement_tables(
         lacks |= dict.fromkeys(("agreement", "with_mode", "pairs", "kinds"), alone)
     if votes["kind"].isna().all():
         lacks["kinds"] = NO_KINDS if len(votes) else NO_RATINGS
-    bias, missing = bias_tables(votes, done)
-    people, alone_too = annotator_tables(votes, done)
-    look_at = people.pop("look_at")  # nobody to look at is a result, nothing is missing there
-    tables = said_missing(tables | bias | people, lacks | missing | alone_too)
-    tables["kind_differences"] = done["kind_differences"]
-    tables["look_at"] = look_at
-    more = [("look_at", alone_too["look_at"])] if "look_at" in alone_too else []
+    tables = said_missing(tables, lacks)
+    # Nobody to look at, and no kinds to compare, are results: nothing is missing there.
+    tables["kind_differences"] = kind_agreement_differences(votes, **boot)  # type: ignore[arg-type]
+    tables["look_at"] = annotators_to_look_at(profiles)
+    more = []
+    if number < FEWEST_COMPARED:
+        least = f"an annotator is compared with three others at least; there are {number} in all"
+        more.append(("look_at", least))
     if "kinds" not in lacks and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
-    more += [(factor, missing[factor]) for factor in ("sex", "age", "country") if missing[factor]]
     said = pd.DataFrame(more, columns=["section", "why"])
     tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
     return tables
@@ -165,7 +136,7 @@ def stars_used(votes: pd.DataFrame, categories: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question", "rating", "n", "share"])
 
 
-def _votes(ratings: pd.DataFrame, samples: pd.DataFrame | None) -> pd.DataFrame:
+def described_votes(ratings: pd.DataFrame, samples: pd.DataFrame | None) -> pd.DataFrame:
     """The given ratings with names as text, and the kind and image of their samples."""
     absent = [name for name in COLUMNS if name not in ratings]
     if absent:
@@ -182,20 +153,74 @@ def _votes(ratings: pd.DataFrame, samples: pd.DataFrame | None) -> pd.DataFrame:
     return votes.assign(kind=known["kind"].to_numpy(object), image=known["image"].to_numpy(object))
 
 
-def _overall(
-    votes: pd.DataFrame, paired: pd.DataFrame, pairs: bool, boot: dict[str, object]
-) -> Tables:
-    """Agreement per question; its means over annotators and pairs come from their own tables."""
-    with_mode = agreement_with_mode(votes, **boot)  # type: ignore[arg-type]
-    two = pairwise_agreement(paired, **boot)  # type: ignore[arg-type]
-    known = {"with_mode": with_mode, "two": two if pairs else None}
-    summary = agreement_summary(votes, pairs=pairs, **known, **boot)  # type: ignore[arg-type]
-    return {"agreement": summary, "with_mode": with_mode, "pairs": two}
-
-
 def _by_kind(votes: pd.DataFrame, pairs: bool, boot: dict[str, object]) -> pd.DataFrame:
     if votes["kind"].notna().any():
         return agreement_by(votes, "kind", pairs=pairs, **boot)
     empty = agreement_summary(votes.iloc[:0], pairs=pairs, **boot)  # type: ignore[arg-type]
     empty.insert(0, "kind", pd.Series(dtype=object))
     return empty
+
+
+def kind_agreement_differences(
+    ratings: pd.DataFrame,
+    *,
+    categories: Sequence[int] = LIKERT,
+    cluster: str = "sample_id",
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Difference between two kinds in the mean kappa with the mode of the others.
+
+    Annotators are their own comparison: the estimate is the mean, over annotators who have a
+    quadratic kappa on both kinds, of the difference of the two. The interval is a percentile
+    bootstrap over clusters; explanations of both kinds of one image are drawn together.
+
+    Parameters
+    ----------
+    ratings
+        Columns sample_id, annotator_id, question, rating, and the kind of the sample.
+
+    Returns
+    -------
+    DataFrame with question ("all": all questions together), first, second, n (annotators),
+    estimate, low, high, note; a row for every two kinds
+    """
+    columns = ["question", "first", "second", "n", "estimate", "low", "high", "note"]
+    known = ratings[ratings["kind"].notna() & ratings["rating"].notna()]
+    kinds = sorted(known["kind"].astype(str).unique())
+    if len(kinds) < 2:
+        return pd.DataFrame(columns=columns)
+    votes, k = read_votes(known, categories, cluster), len(categories)
+    of = known.drop_duplicates("sample_id").set_index("sample_id")["kind"].astype(str)
+    kind = of.reindex(votes.samples).to_numpy(object)
+    others = modes_without_own(votes)
+    size = len(votes.annotators)
+    parts: list[tuple[object, Matrix]] = []
+    for number, question in enumerate(votes.questions):
+        own = np.concatenate([np.where(kind == one, votes.codes[number], -1) for one in kinds])
+        label = np.tile(others[number], (len(kinds), 1))
+        features = kappa_features(own.T, label.T, k, "quadratic")
+        parts.append((question, cluster_sums(features, votes.clusters)))
+    if len(parts) > 1:
+        parts.append((ALL, np.sum([sums for _, sums in parts], axis=0)))
+    rows: list[tuple[object, ...]] = []
+    for question, sums in parts:
+        estimates = kappa_of_sums(sums.sum(0), k, "quadratic")
+        drawn = bootstrap_sums(sums, k, "quadratic", resamples, seed)
+        for one, two in combinations(range(len(kinds)), 2):
+            first, second = (slice(place * size, (place + 1) * size) for place in (one, two))
+            apart = estimates[first] - estimates[second]
+            both = np.isfinite(apart)
+            names = (question, kinds[one], kinds[two], int(both.sum()))
+            if not both.any():
+                none = "no annotator has a kappa on both kinds"
+                rows.append((*names, np.nan, np.nan, np.nan, none))
+                continue
+            between = (drawn[:, first] - drawn[:, second])[:, both].mean(1)
+            low, high = (float(end[0]) for end in percentile_interval(between[:, None]))
+            alone = len(sums) < 2
+            note = "kappa is undefined in too many resamples" if np.isnan(low) else ""
+            ends = (np.nan, np.nan) if alone else (low, high)
+            note = "no interval from fewer than two clusters" if alone else note
+            rows.append((*names, float(apart[both].mean()), *ends, note))
+    return pd.DataFrame(rows, columns=columns)

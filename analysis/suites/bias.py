@@ -2,109 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from analysis import box_bias, text_bias
-from analysis.annotator_values import ALL, annotator_values
+from analysis.annotator_values import ALL, annotator_values, demographics
 from analysis.bias import MARGINS, group_summary, group_tests
-from analysis.demographics import demographics
 from analysis.kappa import LIKERT
 from analysis.likeness import likeness_correlations
 from analysis.ordinal_model import ordinal_model
-from analysis.spread import Work
-from analysis.suites.tables import Tables
-
-Lazy = pd.DataFrame | Callable[[], pd.DataFrame] | None  # a table, or what makes it
+from analysis.suites.agreement import described_votes
+from analysis.suites.tables import MISSING, Tables, said_missing
+from analysis.votes import read_votes
 
 _OF_AGE = ("age", "age_group")
 
 
-def bias_work(
-    votes: pd.DataFrame,
-    annotators: pd.DataFrame | None,
+def bias_tables(
+    ratings: pd.DataFrame,
+    annotators: pd.DataFrame | None = None,
+    samples: pd.DataFrame | None = None,
     descriptions: pd.DataFrame | None = None,
-    sentences: Lazy = None,
+    sentences: pd.DataFrame | None = None,
     boxes: pd.DataFrame | None = None,
-    box_values: Lazy = None,
+    box_values: pd.DataFrame | None = None,
     *,
     categories: Sequence[int] = LIKERT,
     permutations: int = 2_000,
     seed: int = 0,
-) -> dict[str, Work]:
-    """The pieces of work for the tables on bias; :func:`bias_tables` puts their results together.
+) -> Tables:
+    """Compute all tables about bias; what cannot be known is in ``missing``.
 
-    ``votes`` has a column kind, which may be empty; see
-    :func:`analysis.suites.agreement.agreement_tables` for the others. The largest difference in
-    level that does not matter is a sixteenth of the scale: a quarter of a star from 1 to 5.
-    """
-    people = _named(annotators)
-    kinds = votes[["sample_id", "kind"]].drop_duplicates()
-    margins = {**MARGINS, "level": (max(categories) - min(categories)) / 16}
-
-    def told() -> tuple[pd.DataFrame, str]:
-        texts, why = text_bias.text_similarity(_named(_made(sentences)), _named(descriptions))
-        return likeness_correlations(texts, votes, text_bias.MEASURES), why
-
-    def drawn() -> tuple[pd.DataFrame, str]:
-        inside, why = _box_values(boxes, _made(box_values))
-        return likeness_correlations(inside, votes, box_bias.MEASURES), why
-
-    return {
-        "box_bias": drawn,
-        "text_bias": told,
-        "group_tests": lambda: group_tests(
-            votes,
-            people,
-            margins=margins,
-            categories=categories,
-            permutations=permutations,
-            seed=seed,
-        ),
-        "model": lambda: ordinal_model(
-            votes.drop(columns="kind"),
-            people,
-            kinds if kinds["kind"].notna().any() else None,
-            categories=categories,
-        ),
-        "groups": lambda: group_summary(votes, people, categories=categories),
-        "people": lambda: _people(votes, people, categories),
-    }
-
-
-def bias_tables(votes: pd.DataFrame, done: Mapping[str, Any]) -> tuple[Tables, dict[str, str]]:
-    """The tables on bias, and what is missing, by table or by sex, age, country.
-
-    ``done`` has the results of :func:`bias_work`.
+    Parameters
+    ----------
+    ratings, samples, categories
+        As for :func:`analysis.suites.agreement.agreement_tables`.
+    annotators
+        Columns annotator_id and any of age, sex, country; or None.
+    descriptions, sentences
+        Q0.1: sample_id, annotator_id, text; and what the concept explanations say: sample_id,
+        sentence.
+    boxes, box_values
+        Q0.2: the boxes; and what :func:`analysis.box_bias.box_measures` says of them: sample_id,
+        annotator_id and its measures.
+    permutations, seed
+        Of the permutation tests. The largest difference in level that does not matter is a
+        sixteenth of the scale: a quarter of a star from 1 to 5.
 
     Returns
     -------
-    - ``people``: level and agreement of every annotator, with sex, age, age group and country
-    - ``groups``, ``group_tests``: see :mod:`analysis.bias`
-    - ``model``: see :func:`analysis.ordinal_model.ordinal_model`
-    - ``text_bias``, ``box_bias``: see :mod:`analysis.likeness`
+    dict of DataFrames
+        - ``people``: level and agreement of every annotator, with sex, age, age group and country
+        - ``groups``, ``group_tests``: see :mod:`analysis.bias`
+        - ``model``: see :func:`analysis.ordinal_model.ordinal_model`
+        - ``text_bias``, ``box_bias``: see :mod:`analysis.likeness`
+        - ``missing``: section (a table, or sex, age, country), why
     """
-    people, notes = done["people"]
-    tests = done["group_tests"]
-    (texts, no_texts), (inside, no_boxes) = done["text_bias"], done["box_bias"]
+    votes = described_votes(ratings, samples)
+    read_votes(votes, categories)  # refuses what is wrong before anything is computed
+    who = _named(annotators)
+    kinds = votes[["sample_id", "kind"]].drop_duplicates()
+    margins = {**MARGINS, "level": (max(categories) - min(categories)) / 16}
+    people, notes = _people(votes, who, categories)
+    tests = group_tests(
+        votes, who, margins=margins, categories=categories, permutations=permutations, seed=seed
+    )
+    texts, no_texts = text_bias.text_similarity(_named(sentences), _named(descriptions))
+    inside, no_boxes = _box_values(boxes, box_values)
     tables: Tables = {
         "people": people,
-        "groups": done["groups"],
+        "groups": group_summary(votes, who, categories=categories),
         "group_tests": tests,
-        "model": done["model"],
-        "text_bias": texts,
-        "box_bias": inside,
+        "model": ordinal_model(
+            votes.drop(columns="kind"),
+            who,
+            kinds if kinds["kind"].notna().any() else None,
+            categories=categories,
+        ),
+        "text_bias": likeness_correlations(texts, votes, text_bias.MEASURES),
+        "box_bias": likeness_correlations(inside, votes, box_bias.MEASURES),
     }
-    lacks = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
+    lacks = {"text_bias": no_texts, "box_bias": no_boxes}
     if len(votes["rating"].unique()) == 1:
         lacks["model"] = "all votes are the same star"
-    for name, why in (("text_bias", no_texts), ("box_bias", no_boxes)):
-        if why:
-            lacks[name] = why
-    return tables, lacks
+    tables = said_missing(tables, lacks)
+    of = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
+    said = pd.DataFrame([pair for pair in of.items() if pair[1]], columns=["section", "why"])
+    tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
+    return tables
 
 
 def _people(
@@ -124,10 +111,6 @@ def _lack(tests: pd.DataFrame, factor: str, note: str) -> str:
         return note
     given = [str(said) for said in mine["note"].dropna() if said]
     return note or (given[-1] if given else "there is nothing to compare")
-
-
-def _made(table: Lazy) -> pd.DataFrame | None:
-    return table() if callable(table) else table
 
 
 def _named(frame: pd.DataFrame | None) -> pd.DataFrame | None:

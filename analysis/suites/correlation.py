@@ -2,16 +2,144 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from analysis.correlation import question_correlations
-from analysis.correlation_study import WITHIN, explained_study, joined_study, study_work
-from analysis.samples import describe_samples
-from analysis.spread import Runner, Work, named, one_by_one
+from analysis.correlation import correlation_table, question_correlations
+from analysis.mixed_model import explained_beyond
+from analysis.resampling import holm
 from analysis.suites.tables import Tables, said_missing
-from analysis.votes import wide_labels
+from analysis.votes import describe_samples
+
+OVERALL = "overall"
+WITHIN = "within technique"
+_KEY = ["metric", "variant"]
+
+
+def correlation_study(
+    metric_values: pd.DataFrame,
+    labels: pd.DataFrame,
+    samples: pd.DataFrame,
+    *,
+    by: Sequence[str] = ("dataset", "backbone"),
+    technique: Sequence[str] = ("method", "backbone"),
+    cluster: Sequence[str] = ("dataset", "image_id"),
+    resamples: int = 1_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Correlate metrics with the modes of ratings: over all samples, in parts, within techniques.
+
+    Parameters
+    ----------
+    metric_values
+        sample_id, metric, variant, value (missing values stay missing).
+    labels
+        sample_id, question, mode.
+    samples
+        sample_id and the columns that ``by``, ``technique`` and ``cluster`` name.
+    by
+        Columns whose values are studied one by one.
+    technique
+        Columns that together name the technique; the scope "within technique" is the partial
+        correlation given it: does the metric know good from bad among explanations of one kind?
+    cluster
+        Columns that together name what is resampled: the image.
+
+    Returns
+    -------
+    DataFrame
+        question, metric, variant, scope ("overall", a column of ``by`` or "within technique"),
+        part (the column's value), and the columns of :func:`analysis.correlation.correlation_table`
+        with ``p_holm`` and ``p_clustered_holm``, adjusted over all rows of a method and scope.
+    """
+    values, ratings, known = aligned(metric_values, labels, samples, "mode")
+    images, groups = joint(known, cluster), joint(known, technique)
+    parts = [
+        correlation_table(
+            values[rows],
+            ratings[rows],
+            clusters=images[rows],
+            strata=groups[rows] if scope == WITHIN else None,
+            resamples=resamples,
+            seed=seed,
+        ).assign(scope=scope, part=part)
+        for scope, part, rows in _scopes(known, by)
+    ]
+    study = pd.concat(parts, ignore_index=True)
+    for number, name in enumerate(("scope", "part")):
+        study.insert(number, name, study.pop(name))
+    study.insert(0, "question", study.pop("rating"))
+    pairs = study.pop("value")
+    for number, name in enumerate(_KEY):
+        study.insert(1 + number, name, [pair[number] for pair in pairs])
+    for name in ("p", "p_clustered"):
+        families = study.groupby(["method", "scope"], sort=False)[name]
+        study[f"{name}_holm"] = families.transform(holm)
+    return study
+
+
+def explained_study(
+    metric_values: pd.DataFrame,
+    labels: pd.DataFrame,
+    samples: pd.DataFrame,
+    *,
+    technique: Sequence[str] = ("method", "backbone"),
+) -> pd.DataFrame:
+    """:func:`analysis.mixed_model.explained_beyond` for every question, metric and variant.
+
+    Returns
+    -------
+    DataFrame
+        question, metric, variant, the columns of ``explained_beyond``, and p_holm over all
+        questions and metrics
+    """
+    values, ratings, known = aligned(metric_values, labels, samples, "mean")
+    groups = joint(known, technique)
+    frames = []
+    for pair in values.columns:
+        for question in ratings.columns:
+            frame = explained_beyond(values[pair], ratings[question], groups)
+            for number, (name, value) in enumerate(
+                zip(("question", *_KEY), (question, *pair), strict=True)
+            ):
+                frame.insert(number, name, value)
+            frames.append(frame)
+    head = ["question", *_KEY, "quantity", "n", "groups", "estimate", "low", "high", "p", "note"]
+    study = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=head)
+    study["p_holm"] = study.groupby("quantity", sort=False)["p"].transform(holm)
+    return study
+
+
+def aligned(
+    metric_values: pd.DataFrame, labels: pd.DataFrame, samples: pd.DataFrame, label: str
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Values and ratings as wide frames with the same rows, and what is known of these samples."""
+    variants = metric_values.assign(variant=metric_values["variant"].fillna(""))
+    # Not pivot_table: it would average what is there twice, and drop metrics that always failed.
+    values = variants.pivot(index="sample_id", columns=_KEY, values="value")  # noqa: PD010
+    ratings = labels.pivot(index="sample_id", columns="question", values=label)  # noqa: PD010
+    rows = values.index.intersection(ratings.index).intersection(pd.Index(samples["sample_id"]))
+    known = samples.drop_duplicates("sample_id").set_index("sample_id").loc[rows]
+    numbers = values.loc[rows].astype(np.float64).replace([np.inf, -np.inf], np.nan)
+    return numbers, ratings.loc[rows].astype(np.float64), known
+
+
+def joint(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """One number for each combination of values of several columns."""
+    return np.asarray(frame.groupby(list(columns), dropna=False, sort=False).ngroup())
+
+
+def _scopes(known: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
+    every = np.ones(len(known), bool)
+    yield OVERALL, "", every
+    for column in by:
+        for value in sorted(known[column].dropna().unique()):
+            yield column, str(value), (known[column] == value).to_numpy(bool)
+    yield WITHIN, "", every
+
 
 EVERY_KIND = "all"
 NO_VALUES = "no metric was measured"
@@ -19,12 +147,9 @@ NO_LABELS = "there are no ratings"
 NO_COMMON = "no rated sample has a metric value"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_IMAGES = "no sample has a known image: intervals take samples as independent of each other"
-
-_KEY = ["metric", "variant"]
-_SCOPE = "scope "  # names of pieces of work begin with it
 _NO_METRICS = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in ("sample_id", *_KEY, "direction", "status")}
-    | {name: pd.Series(dtype=float) for name in ("value", "seconds")}
+    | {"value": pd.Series(dtype=float)}
 )
 _NO_LABELS = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in ("sample_id", "question")}
@@ -39,30 +164,23 @@ def correlation_tables(
     metric_values: pd.DataFrame | None,
     labels: pd.DataFrame | None,
     samples: pd.DataFrame | None,
-    votes: pd.DataFrame | None = None,
     *,
     resamples: int = 1_000,
-    level: float = 0.95,
     seed: int = 0,
-    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables about metrics and ratings; what cannot be known is in ``missing``.
 
     Parameters
     ----------
     metric_values
-        sample_id, metric, variant, value; direction ("higher" or "lower" is better), status and
-        seconds if known.
+        sample_id, metric, variant, value; direction ("higher" or "lower" is better) and status if
+        known.
     labels
-        sample_id, question, mode and mean of the votes; if None they are made of ``votes``.
+        sample_id, question, mode and mean of the votes.
     samples
         sample_id; dataset, image_id, method, backbone and kind if known.
-    votes
-        sample_id, annotator_id, question, rating; only used if there are no labels.
     resamples
         Of images, for the intervals.
-    run
-        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -77,7 +195,7 @@ def correlation_tables(
         - ``missing``: section, why
     """
     values = _given(metric_values, _NO_METRICS)
-    rated = _labels(labels, votes)
+    rated = _given(labels, _NO_LABELS)
     known = describe_samples(_given(samples, _NO_SAMPLES)).reset_index()
     common = set(values["sample_id"]) & set(rated["sample_id"]) & set(known["sample_id"])
     lacks: dict[str, str] = {}
@@ -94,29 +212,21 @@ def correlation_tables(
         known = known.assign(image=known["sample_id"])
         lacks["images"] = NO_IMAGES if len(rated_here) else ""
     by = [name for name in ("dataset", "backbone") if known[name].notna().any()]
-    pieces = study_work(
+    study = correlation_study(
         values_used, rated, known, by=by, technique=["technique"], cluster=["image"],
-        resamples=resamples, level=level, seed=seed,
+        resamples=resamples, seed=seed,
     )  # fmt: skip
     beyond = values_used.iloc[:0] if no_techniques else values_used
-    work: dict[str, Work] = {
-        "explained": lambda: explained_study(
-            beyond, rated, known, technique=["technique"], level=level
-        ),
-        **{f"{_SCOPE}{number}": piece for number, piece in enumerate(pieces)},
-        "questions": lambda: _questions(rated, known, resamples, level, seed),
-        "values": lambda: technique_values(values, known, level=level),
-        "measured": lambda: _measured(values),
-    }
-    done = named(work, run)
-    study = joined_study([table for name, table in done.items() if name.startswith(_SCOPE)])
     if no_techniques:
         study = study[study["scope"] != WITHIN].reset_index(drop=True)
         lacks.setdefault("explained", NO_TECHNIQUES)
         lacks["within technique"] = NO_TECHNIQUES if len(rated_here) else ""
     tables = {
         "correlations": _with_direction(study, values),
-        **{name: done[name] for name in ("explained", "questions", "values", "measured")},
+        "explained": explained_study(beyond, rated, known, technique=["technique"]),
+        "questions": _questions(rated, known, resamples, seed),
+        "values": technique_values(values, known),
+        "measured": _measured(values),
     }
     if rated.empty:
         lacks["questions"] = NO_LABELS
@@ -130,10 +240,8 @@ def correlation_tables(
     return found
 
 
-def technique_values(
-    metric_values: pd.DataFrame, samples: pd.DataFrame, *, level: float = 0.95
-) -> pd.DataFrame:
-    r"""Mean of each metric for each technique, with t intervals over its samples.
+def technique_values(metric_values: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
+    r"""Mean of each metric for each technique, with 95 % t intervals over its samples.
 
     .. math:: \bar x \pm t_{n-1} \, s / \sqrt n
 
@@ -165,7 +273,7 @@ def technique_values(
     n = table["n"].to_numpy(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         free = np.where(n > 1, n - 1, np.nan)
-        reach = stdtrit(free, (1 + level) / 2) * table["sd"].to_numpy() / np.sqrt(n)
+        reach = stdtrit(free, 0.975) * table["sd"].to_numpy() / np.sqrt(n)
     table["low"], table["high"] = table["estimate"] - reach, table["estimate"] + reach
     table["note"] = np.select([n == 0, n == 1], ["no value", "one value: no interval"], "")
     return table[columns]
@@ -173,21 +281,6 @@ def technique_values(
 
 def _given(frame: pd.DataFrame | None, empty: pd.DataFrame) -> pd.DataFrame:
     return empty if frame is None or frame.empty else frame
-
-
-def _labels(labels: pd.DataFrame | None, votes: pd.DataFrame | None) -> pd.DataFrame:
-    """The labels as they are, or made of the votes."""
-    if labels is not None and not labels.empty:
-        return labels
-    if votes is None or not votes["rating"].notna().any():
-        return _NO_LABELS
-    parts = [
-        wide_labels(votes, name)
-        .melt(ignore_index=False, var_name="question", value_name=name)
-        .reset_index()
-        for name in ("mode", "mean")
-    ]
-    return parts[0].merge(parts[1], on=["sample_id", "question"]).dropna(subset="mode")
 
 
 def _with_direction(study: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
@@ -202,9 +295,7 @@ def _with_direction(study: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     return study
 
 
-def _questions(
-    rated: pd.DataFrame, known: pd.DataFrame, resamples: int, level: float, seed: int
-) -> pd.DataFrame:
+def _questions(rated: pd.DataFrame, known: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
     """The questions among each other: all samples together, then each kind of explanation."""
     wide = rated.pivot(index="sample_id", columns="question", values="mode")  # noqa: PD010
     own = known.set_index("sample_id").reindex(wide.index)
@@ -216,7 +307,7 @@ def _questions(
     frames = []
     for kind, rows in parts.items():
         frame = question_correlations(
-            wide[rows], clusters=image[rows], resamples=resamples, level=level, seed=seed
+            wide[rows], clusters=image[rows], resamples=resamples, seed=seed
         )
         frame.insert(0, "kind", kind)
         frames.append(frame)
@@ -224,15 +315,14 @@ def _questions(
 
 
 def _measured(values: pd.DataFrame) -> pd.DataFrame:
-    """Per metric: samples, those with a value, why others have none, seconds for a sample."""
+    """Per metric: samples, those with a value, and why others have none."""
     rows = []
     known = values.assign(variant=values["variant"].fillna(""))
     for (metric, variant), part in known.groupby(_KEY, sort=True):
         there = np.isfinite(part["value"].to_numpy(np.float64))
         reasons = part.loc[~there, "status"].value_counts() if "status" in part else pd.Series()
         why = ", ".join(f"{name}: {count}" for name, count in reasons.items())
-        seconds = float(part["seconds"].mean()) if "seconds" in part else np.nan
         side = str(part["direction"].iloc[0]) if "direction" in part else ""
-        rows.append((metric, variant, side, len(part), int(there.sum()), why, seconds))
-    head = [*_KEY, "direction", "samples", "n", "without", "seconds"]
+        rows.append((metric, variant, side, len(part), int(there.sum()), why))
+    head = [*_KEY, "direction", "samples", "n", "without"]
     return pd.DataFrame(rows, columns=head)

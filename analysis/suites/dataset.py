@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.demographics import demographics
+from analysis.annotator_values import demographics
 from analysis.kappa import LIKERT
-from analysis.samples import describe_samples
 from analysis.suites.tables import Tables, said_missing
+from analysis.votes import describe_samples
 
 STATUSES = ("ok", "zero", "constant", "nan")
 FACTORS = ("sex", "age_group", "country")
@@ -25,7 +25,6 @@ def dataset_tables(
     annotators: pd.DataFrame | None = None,
     *,
     published: Collection[str] | None = None,
-    statuses: Sequence[str] = STATUSES,
 ) -> Tables:
     """Count everything that a study has; what is not given is listed in ``missing``.
 
@@ -60,8 +59,8 @@ def dataset_tables(
     """
     tables: Tables = {
         **_images(images),
-        "techniques": _techniques(explanations, votes, published, statuses),
-        **_perturbed(perturbed, statuses),
+        "techniques": _techniques(explanations, votes, published),
+        **_perturbed(perturbed),
         **_votes(votes, explanations),
         "people": _people(votes, annotators),
     }
@@ -103,9 +102,8 @@ def _techniques(
     explanations: pd.DataFrame | None,
     votes: pd.DataFrame | None,
     published: Collection[str] | None,
-    statuses: Sequence[str],
 ) -> pd.DataFrame:
-    head = ["technique", "method", "backbone", "kind", "extra", "n", *statuses, "rated"]
+    head = ["technique", "method", "backbone", "kind", "extra", "n", *STATUSES, "rated"]
     if explanations is None or explanations.empty:
         return _frame([], head)
     known = describe_samples(explanations)
@@ -119,14 +117,14 @@ def _techniques(
         row: dict[str, object] = {"technique": technique, "n": len(here)}
         row |= {name: first[name] for name in ("method", "backbone", "kind")}
         row["extra"] = None if published is None else technique not in published
-        row |= {name: int((own == name).sum()) for name in statuses}
+        row |= {name: int((own == name).sum()) for name in STATUSES}
         row["rated"] = int(rated[here].sum())
         rows.append(row)
     return _frame(rows, head)
 
 
-def _perturbed(perturbed: pd.DataFrame | None, statuses: Sequence[str]) -> Tables:
-    head = ["strength", "n", "changed", *statuses]
+def _perturbed(perturbed: pd.DataFrame | None) -> Tables:
+    head = ["strength", "n", "changed", *STATUSES]
     if perturbed is None or perturbed.empty:
         return {
             "perturbations": _frame([], ["strength", "perturbation", "n"]),
@@ -136,7 +134,7 @@ def _perturbed(perturbed: pd.DataFrame | None, statuses: Sequence[str]) -> Table
     rows = []
     for strength, here in perturbed.groupby("strength", sort=True):
         row = {"strength": strength, "n": len(here), "changed": float(here["changed"].mean())}
-        rows.append(row | {name: int((here["status"] == name).sum()) for name in statuses})
+        rows.append(row | {name: int((here["status"] == name).sum()) for name in STATUSES})
     return {"perturbations": counted.rename("n").reset_index(), "strengths": _frame(rows, head)}
 
 

@@ -15,19 +15,25 @@ from analysis.preference import (
     technique_scores,
     top_techniques,
 )
-from analysis.samples import describe_samples
-from analysis.spread import Runner, Work, named, one_by_one
-from analysis.suites.rankings import ranking_tables
+from analysis.rankings import concordance, mean_positions, position_differences
 from analysis.suites.tables import Tables, said_missing
 from analysis.technique_ranking import technique_ranking
-from analysis.votes import COLUMNS
+from analysis.votes import COLUMNS, describe_samples
 
 SALIENCY = "saliency"
-_RANKED = "ranked"
 _NO_VOTES = pd.DataFrame(
     {name: pd.Series(dtype=object) for name in COLUMNS[:3]} | {"rating": pd.Series(dtype=float)}
 )
 _NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
+NO_RANKINGS = "nobody ranked qualities or questions (Q7 to Q9)"
+_NO_RANKS = pd.DataFrame(
+    {
+        "annotator_id": pd.Series(dtype=object),
+        "question": pd.Series(dtype=object),
+        "item": pd.Series(dtype=object),
+        "position": pd.Series(dtype=float),
+    }
+)
 NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_KINDS = "no rated sample has a known kind of explanation"
@@ -42,7 +48,6 @@ def preference_tables(
     directions: Mapping[str, int] | None = None,
     resamples: int = 2_000,
     seed: int = 0,
-    run: Runner = one_by_one,
 ) -> Tables:
     """Compute all tables about preferences; what cannot be known is listed in ``missing``.
 
@@ -59,8 +64,6 @@ def preference_tables(
         -1 for questions on which fewer stars are better. Orders of techniques turn them round;
         mean modes are given as the stars were, as in the PASTA papers
         (doi:10.48550/arXiv.2411.02470).
-    run
-        How the pieces of work are done, see :mod:`analysis.spread`.
 
     Returns
     -------
@@ -72,7 +75,7 @@ def preference_tables(
         - ``ranking``: the ordinal model's order with intervals; ``rank_bradley_terry`` is a
           technique's place by that other model
         - ``critical_difference``: mean ranks over annotators, Friedman, Nemenyi
-        - the tables of :func:`analysis.suites.rankings.ranking_tables`
+        - the tables of :func:`ranking_tables`
         - ``missing``: section, why
     """
     votes = ratings[ratings["rating"].notna()] if len(ratings) else _NO_VOTES
@@ -95,21 +98,13 @@ def preference_tables(
         "critical_difference": (no_techniques, _mean_ranks, toward),
     }
 
-    def piece(lack: str, make: Callable[..., pd.DataFrame], options: dict[str, Any]) -> Work:
-        # Of nothing, the functions make tables without rows that have their columns all the same.
-        given = (_NO_VOTES, _NO_SAMPLES) if lack else (votes, shown)
-        return lambda: make(*given, **options)
-
-    work = {name: piece(*part) for name, part in parts.items()}
-    mean_ranks = work.pop("critical_difference")
-
-    def ranked() -> Tables:
-        """One piece of work: both need `scipy.stats`, which takes half a second to load."""
-        own = ranking_tables(rankings, resamples=resamples, seed=seed)
-        return {"critical_difference": mean_ranks(), **own}
-
-    tables = named({_RANKED: ranked, **work}, run)
-    tables |= tables.pop(_RANKED)
+    # Of nothing, the functions make tables without rows that have their columns all the same.
+    nothing, all_of_it = (_NO_VOTES, _NO_SAMPLES), (votes, shown)
+    tables = {
+        name: make(*(nothing if lack else all_of_it), **options)
+        for name, (lack, make, options) in parts.items()
+    }
+    tables |= ranking_tables(rankings, resamples=resamples, seed=seed)
     return said_missing(tables, {name: part[0] for name, part in parts.items()})
 
 
@@ -134,3 +129,31 @@ def _ranking(
     place = other.set_index("technique")["rank"].reindex(ranked["technique"])
     ranked.insert(5, "rank_bradley_terry", place.to_numpy())
     return ranked
+
+
+def ranking_tables(
+    rankings: pd.DataFrame | None, *, resamples: int = 2_000, seed: int = 0
+) -> Tables:
+    """Compute mean positions, agreement on them and differences between items.
+
+    Parameters
+    ----------
+    rankings
+        Columns annotator_id, question, item, position (from 1); or None.
+
+    Returns
+    -------
+    dict of DataFrames
+        - ``positions``: mean position of each item (P1, Tables 13 and 14)
+        - ``concordance``: Kendall's W and Friedman's test for each question
+        - ``position_differences``: every two items of a question
+        - ``missing``: section, why
+    """
+    there = rankings is not None and bool(rankings["position"].notna().any())
+    given = rankings if rankings is not None and there else _NO_RANKS
+    tables = {
+        "positions": mean_positions(given),
+        "concordance": concordance(given, resamples=resamples, seed=seed),
+        "position_differences": position_differences(given),
+    }
+    return said_missing(tables, {} if there else dict.fromkeys(tables, NO_RANKINGS))

@@ -34,3 +34,10 @@ def _nothing(table: pd.DataFrame) -> str:
         return ""
     given = [note for note in table.get("note", pd.Series(dtype=object)).dropna() if note]
     return str(given[0]) if given else "there is nothing to estimate from"
+
+
+def joined(*suites: Tables) -> Tables:
+    """The tables of several suites together; what one or the other lacks is listed in one table."""
+    tables = {name: table for suite in suites for name, table in suite.items()}
+    lacks = [suite[MISSING] for suite in suites if MISSING in suite]
+    return {**tables, MISSING: pd.concat(lacks, ignore_index=True)} if lacks else tables

@@ -61,9 +61,11 @@ def analyse(
     in order.
     """
     from analysis.suites.agreement import agreement_tables
+    from analysis.suites.bias import bias_tables
+    from analysis.suites.tables import joined
     from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
     from reports.pages.agreement import agreement_report
-    from reports.pages.agreement_lookup import printable
+    from reports.pages.parts import printable
     from reports.typesetting import compiled
 
     categories = steps(scale)
@@ -84,15 +86,16 @@ def analyse(
     if empty:
         typer.echo(f"{ratings.name}: {empty} rows without a rating count as not given")
     try:
-        tables = agreement_tables(
-            votes, people, shown, categories=categories, resamples=resamples, seed=seed
+        tables = joined(
+            agreement_tables(votes, shown, categories=categories, resamples=resamples, seed=seed),
+            bias_tables(votes, people, shown, categories=categories, seed=seed),
         )
     except ValueError as error:
         raise InputError(str(error), file=ratings) from error
     simulated = "simulated" in votes and bool(votes["simulated"].any())
     document = agreement_report(tables, simulated)
     files = [file for file in (ratings, annotators, samples) if file is not None]
-    pdf = compiled(document, {"input": [printable(_fingerprint(file)) for file in files]})
+    pdf = compiled(document, {"input": [printable(_checksum(file)) for file in files]})
     _write(folder, pdf, tables)
     _tell(tables, folder)
     if open_:
@@ -111,7 +114,7 @@ def steps(scale: str) -> tuple[int, ...]:
     return tuple(range(low, high + 1))
 
 
-def _fingerprint(file: Path) -> str:
+def _checksum(file: Path) -> str:
     """A file by its name and the beginning of its SHA-256."""
     import hashlib
 
@@ -134,8 +137,8 @@ def _write(folder: Path, pdf: bytes, tables: dict[str, pd.DataFrame]) -> None:
 
 def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """The first findings, and where everything is."""
-    from reports.pages.agreement_people import verdicts_sentence
-    from reports.pages.agreement_short import look_at_sentence, mode_sentence, study_sentence
+    from reports.pages.agreement import look_at_sentence, mode_sentence, study_sentence
+    from reports.pages.bias import verdicts_sentence
 
     told: Sequence[str] = [
         study_sentence(tables),

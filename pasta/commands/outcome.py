@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,35 +26,41 @@ def outcome() -> None:
     print_table("Stages, as last run", columns, rows, numbers=columns[1:], caption=total)
     for file in sorted((root / FIGURES.parent).glob("*.pdf")):
         console().print(f"[green]made[/] {file.relative_to(root)}")
-    if (root / DATA / "analysis").is_dir():
-        _say_findings(root / DATA)
+    if (root / DATA / "analyse").is_dir():
+        _say_findings(root)
 
 
 def stage_names(root: Path) -> list[str]:
-    """The stages of the pipeline as it is now; a stage for each item has one name for each."""
+    """The stages of the pipeline as it is now; a stage of many items has one name for each."""
     from ruamel.yaml import YAML
 
     yaml = YAML(typ="safe")
-    params = yaml.load((root / "params.yaml").read_text())
-
-    def items(stage: dict[str, Any]) -> list[str]:
-        found = stage.get("foreach", [""])
-        return list(params[found.strip("${}")] if isinstance(found, str) else found)
-
     stages = yaml.load((root / "dvc.yaml").read_text())["stages"]
+    params = yaml.load((root / "params.yaml").read_text())
     return [
         f"{name}@{item}" if item else name
         for name, stage in stages.items()
-        for item in items(stage)
+        for item in _items(stage.get("foreach", [""]), params)
     ]
 
 
-def _say_findings(data: Path) -> None:
-    from pasta.commands.show import console
-    from reports.pages.findings import headline_findings
-    from reports.parts import any_simulated, parts
+def _items(foreach: Any, params: Any) -> Iterable[str]:
+    """The items of a `foreach`: a list, the keys of a mapping, or ``${...}`` in the parameters."""
+    found = foreach
+    if isinstance(foreach, str):
+        found = params
+        for step in foreach.removeprefix("${").removesuffix("}").split("."):
+            found = found[step]
+    return map(str, found)
 
-    votes = "simulated votes, which say nothing about people" if any_simulated(data) else "votes"
+
+def _say_findings(root: Path) -> None:
+    from pasta.commands.show import console
+    from reports.found import ANALYSES, SCORE, VOTES, Found
+    from reports.pages.headlines import headline_findings
+
+    found = Found(root, (VOTES, *ANALYSES, SCORE))
+    votes = "simulated votes, which say nothing about people" if found.simulated else "votes"
     console().print(f"\n[bold]What was found[/] (from {votes})")
-    for sentence in headline_findings(parts(data)):
+    for sentence in headline_findings(found.parts):
         console().print(f"- {sentence}", highlight=False)

@@ -22,21 +22,20 @@ def report(
     figure, or to open a report: `pasta report agreement --open`.
     """
     from pasta.commands.show import console, print_table
-    from pasta.paths import DATA, project_root
+    from pasta.paths import project_root
     from pasta.progress import bar
-    from reports.library import FOLDER, build, build_all, names
-    from reports.parts import Found
+    from reports.catalog import build, names
 
     known = names()
     if listing:
         print_table("Reports", ("name", "about"), known.items())
         return
-    built, root = [], project_root()
+    built = []
     with bar("reports", 1 if name else len(known), "PDFs") as line:
-        for file in [build(name)] if name else build_all(Found(root / DATA), root / FOLDER):
-            built.append(file)
-            line.advance(words=file.stem)
+        for one in [name] if name else known:
+            built.append(build(one))
+            line.advance(words=one)
     for file in built:
-        console().print(f"[green]made[/] {file.relative_to(root)}")
+        console().print(f"[green]made[/] {file.relative_to(project_root())}")
         if show:
             typer.launch(str(file))

@@ -1,4 +1,4 @@
-"""`correlation.pdf`: do computational metrics agree with people?"""
+"""correlation.pdf: whether computational metrics agree with people."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reports.document import Block, Column, Document, Heading, Note, Picture, Table, Text
+from reports.document import Block, Bullets, Column, Document, Heading, Note, Picture, Table, Text
 from reports.names import metric_title, metric_titles, model_name
-from reports.pages.correlation_findings import findings
-from reports.pages.correlation_paper import paper_blocks
 from reports.plots.correlation import (
     forest_figure,
     metric_heatmap,
+    paper_heatmap,
     parts_heatmap,
     question_heatmap,
 )
-from reports.replication.rows import texts
-from reports.words import share
+from reports.replication.rows import judged, texts
+from reports.replication.sections import correlation_rows, value_rows
+from reports.replication.table import RELEASED
+from reports.words import DASH, count, interval, number, p_value, share
 
 Frames = Mapping[str, pd.DataFrame]
 KINDS = {"all": "all explanations", "saliency": "saliency maps", "concept": "concepts"}
@@ -233,7 +234,6 @@ def _measured(tables: Frames) -> list[Block]:
                 Column("samples", "explanations", "0"),
                 Column("n", "with a value", "0"),
                 Column("without", "why others have none"),
-                Column("seconds", "seconds each", "0.000"),
             ],
             "Metrics, how many explanations have a value, and why others have none.",
         ),
@@ -274,4 +274,206 @@ def _every_number(tables: Frames) -> list[Block]:
             "Every metric against every question over all explanations; intervals and "
             "Holm-adjusted p from resampled images.",
         ),
+    ]
+
+
+def findings(tables: Frames) -> list[Block]:
+    """Up to five sentences; none about what is not known."""
+    own = tables["correlations"]
+    ranks = own[(own["method"] == "spearman") & own["estimate"].notna()]
+    items = [
+        *_strongest(ranks[ranks["scope"] == "overall"], "Over all explanations"),
+        *_strongest(ranks[ranks["scope"] == "within technique"], "Within techniques"),
+        *_against(ranks[ranks["scope"] == "overall"]),
+        *_explained(tables.get("explained", pd.DataFrame())),
+        *_question_findings(tables.get("questions", pd.DataFrame())),
+    ]
+    return [Bullets(items)] if items else []
+
+
+def _strongest(ranks: pd.DataFrame, where: str) -> list[str]:
+    if ranks.empty:
+        return []
+    sure = int((ranks["p_clustered_holm"] < _SURE).sum())
+    top = _largest(ranks)
+    return [
+        f"{where}, **{sure} of {len(ranks)} correlations** between a metric and a question are "
+        f"sure (Holm-adjusted p below 0.05). The strongest is that of {_named(top)} with "
+        f"{top['question']}: {number(top['estimate'])} {interval(top['low'], top['high'])}."
+    ]
+
+
+def _against(ranks: pd.DataFrame) -> list[str]:
+    """Metrics whose sure correlation with Q1 says the opposite of what the metric promises."""
+    own = ranks[
+        (ranks["question"] == "Q1")
+        & (ranks["p_clustered_holm"] < _SURE)
+        & ranks["direction"].isin(["higher", "lower"])
+    ]
+    if own.empty:
+        return []
+    wanted = own["direction"].map({"higher": 1, "lower": -1})
+    against = own[own["estimate"] * wanted < 0]
+    if against.empty:
+        return [
+            "Every metric whose correlation with Q1 is sure points the way it promises: what it "
+            "calls better, the raters call better."
+        ]
+    worst = _largest(against)
+    return [
+        f"**{len(against)} of {len(own)} metrics** with a sure correlation with Q1 point the wrong "
+        f"way: what they call better, the raters call worse. The clearest is {_named(worst)} "
+        f"({worst['direction']} is said to be better, its correlation is "
+        f"{number(worst['estimate'])})."
+    ]
+
+
+def _explained(explained: pd.DataFrame) -> list[str]:
+    if explained.empty:
+        return []
+    rest = explained[(explained["quantity"] == "share_of_rest") & explained["estimate"].notna()]
+    if rest.empty:
+        return []
+    top = _largest(rest)
+    return [
+        f"Among explanations of the same technique, the metric that explains most of a rating is "
+        f"{_named(top)}: {share(top['estimate'], 1)} of what is left of {top['question']} "
+        f"(Holm-adjusted {p_value(top['p_holm'])})."
+    ]
+
+
+def _question_findings(questions: pd.DataFrame) -> list[str]:
+    if questions.empty:
+        return []
+    own = questions[(questions["kind"] == "all") & (questions["method"] == "spearman")]
+    own = own[own["estimate"].notna()]
+    first = own[own["first"].isin(["Q1", "Q2", "Q3"]) & own["second"].isin(["Q2", "Q3", "Q4"])]
+    last = own[(own["first"] == "Q5") & (own["second"] == "Q6")]
+    if len(first) < 6 or last.empty:
+        return []
+    pair = last.iloc[0]
+    return [
+        f"Q1 to Q4 correlate with each other between {number(first['estimate'].min())} and "
+        f"{number(first['estimate'].max())}, Q5 with Q6 {number(pair['estimate'])} "
+        f"{interval(pair['low'], pair['high'])}."
+    ]
+
+
+def _largest(rows: pd.DataFrame) -> pd.Series:
+    return rows.iloc[int(rows["estimate"].abs().to_numpy().argmax())]
+
+
+def _named(row: pd.Series) -> str:
+    return metric_title(str(row["metric"]), str(row["variant"]))
+
+
+_TABLES = {
+    "Table 1": ("pasta_v1_table01_faithfulness_vs_human", "faithfulness", "faithfulness"),
+    "Table 9": ("pasta_v1_table09_max_sensitivity_vs_human", "max_sensitivity", "MaxSensitivity"),
+    "Table 10": ("pasta_v1_table10_sparseness_vs_human", "sparseness", "Sparseness"),
+}
+_VALUES = "pasta_v1_table11_metric_values"
+
+
+def paper_blocks(tables: Frames, published: Frames) -> list[Block]:
+    """The section, or nothing if the papers' tables are not there."""
+    rows = {
+        name: judged(correlation_rows(published[file], tables, metric)).assign(title=title)
+        for name, (file, metric, title) in _TABLES.items()
+        if file in published
+    }
+    if not rows:
+        return []
+    both = pd.concat(rows.values(), ignore_index=True)
+    parts = both["item"].str.partition(", ")
+    suffix = parts[2].where(parts[2] == "", ", " + parts[2])
+    figure = paper_heatmap(both.assign(question=parts[0], metric=both["title"] + suffix))
+    known = both[both["verdict"].isin(["agrees", "differs"])]
+    inside = int((known["verdict"] == "agrees").sum())
+    said = (
+        f"Of {count(len(known), 'printed correlation')} that we measure too, {inside} lie inside "
+        "our 95 % interval."
+        if len(known)
+        else "None of these metrics has been measured here yet."
+    )
+    blocks: list[Block] = [
+        Heading("The paper's tables beside ours", 2),
+        Text(
+            f"P1 prints correlations of three metrics with the ratings. {said} Its images are "
+            "photographs, its models are large and its raters are people, so that equal numbers "
+            "would be a coincidence on any other material."
+        ),
+    ]
+    if figure is not None:
+        blocks.append(
+            Picture(
+                figure,
+                "Spearman's correlation in P1 (Tables 1, 9, 10) and here. Ours are bold where the "
+                "paper's number lies inside our interval.",
+                "Two heatmaps: the paper's correlations and ours.",
+            )
+        )
+    blocks += [_correlations(name, frame) for name, frame in rows.items()]
+    if _VALUES in published and RELEASED in published:
+        blocks.append(_values(published[_VALUES], published[RELEASED], tables))
+    return blocks
+
+
+def _correlations(name: str, rows: pd.DataFrame) -> Table:
+    sides = [
+        rows[rows["quantity"] == side]
+        .set_index("item")[["paper_value", "paper_p", "ours", "low", "high"]]
+        .add_prefix(f"{side}_")
+        for side in ("Pearson", "Spearman")
+    ]
+    wide = pd.concat(sides, axis=1).reset_index()
+    columns = [Column("item", "")]
+    for side in ("Pearson", "Spearman"):
+        wide[f"{side}_paper"] = [
+            f"{number(value)} ({p})"
+            for value, p in zip(wide[f"{side}_paper_value"], wide[f"{side}_paper_p"], strict=True)
+        ]
+        columns += [
+            Column(f"{side}_paper", f"{side}: paper (p)"),
+            Column(f"{side}_ours", "ours", "0.00"),
+            Column(f"{side}_low", "95 % interval", "interval", other=f"{side}_high"),
+        ]
+    title = rows["title"].iloc[0]
+    return Table(wide, columns, f"P1's {name}: {title} and ratings, beside ours.")
+
+
+def _values(paper: pd.DataFrame, released: pd.DataFrame, tables: Frames) -> Table:
+    rows = judged(value_rows(paper, tables, released))
+    measured = list(dict.fromkeys(rows["quantity"]))
+    sides = []
+    for quantity in measured:
+        own = rows[rows["quantity"] == quantity].set_index("item")
+        cells = {
+            "paper": _spread(own["paper_value"], own["paper_sd"]),
+            "ours": _spread(own["ours"], own["ours_sd"]),
+        }
+        sides.append(pd.DataFrame(cells, index=own.index).add_prefix(f"{quantity} "))
+    wide = pd.concat(sides, axis=1).reset_index()
+    columns = [Column("item", "technique")]
+    for quantity in measured:
+        short = quantity.partition(" (")[0]
+        columns += [
+            Column(f"{quantity} paper", f"{short}: paper"),
+            Column(f"{quantity} ours", "ours"),
+        ]
+    return Table(
+        wide,
+        columns,
+        "P1's Table 11: mean and standard deviation over images of faithfulness (ROAD), "
+        "MaxSensitivity (Gaussian noise) and Sparseness, beside ours. "
+        "Intervals of ours stand in the report on replication.",
+        widths=[0.31, *[0.12, 0.11] * len(measured)],
+    )
+
+
+def _spread(mean: pd.Series, sd: pd.Series) -> list[str]:
+    pairs = zip(mean, sd, strict=True)
+    return [
+        DASH if pd.isna(one) else number(one) if pd.isna(two) else f"{number(one)} ± {number(two)}"
+        for one, two in pairs
     ]

@@ -1,18 +1,172 @@
-"""The headline numbers of the experiment, and how they changed since the version before."""
+"""The findings of the whole experiment as sentences, its headline numbers, and their changes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pasta.paths import HEADLINES
+from pasta.tracking import committed
 from reports.document import Block, Column, Heading, PageBreak, Table, Text
-from reports.pages.agreement_lookup import HONEST, PUBLISHED
-from reports.pages.findings import QWK, Parts
-from reports.pages.parts import chosen, known, table
-from reports.words import count
+from reports.names import LEAVE_ONE_OUT, metric_title, scorer_name, technique_name
+from reports.pages.agreement import mode_sentence
+from reports.pages.bias import verdicts_sentence
+from reports.pages.parts import HONEST, PUBLISHED, Tables, chosen, known, one, table
+from reports.pages.preference import KINDS, differences_in_words
+from reports.words import count, interval, listed, number, p_value
 
+Parts = Mapping[str, Tables]
+QWK = {"study": "main", "measure": "qwk"}
+SCOPES = {
+    "overall": "Over all explanations",
+    "within technique": "Among explanations of one technique",
+}
+WEAK = 0.2
+
+
+def headline_findings(parts: Parts, most: int = 3) -> list[str]:
+    """The most telling sentences, the first of each part, without marks of emphasis."""
+    each = [
+        agreement_findings(parts.get("agreement")),
+        correlation_findings(parts.get("correlation")),
+        score_findings(parts.get("score")),
+        preference_findings(parts.get("preference")),
+        bias_findings(parts.get("agreement")),
+    ]
+    return [said[0].replace("**", "") for said in each if said][:most]
+
+
+def agreement_findings(tables: Tables | None) -> list[str]:
+    """How well annotators agree with the mode, and on which questions best and worst."""
+    kappas = chosen(known(tables, "agreement"), measure=HONEST)
+    if tables is None or kappas.empty:
+        return []
+    said = [mode_sentence(tables)]
+    each = kappas[kappas["question"] != "all"].sort_values("estimate")
+    if len(each) > 1:
+        worst, best = each.iloc[0], each.iloc[-1]
+        said.append(
+            f"They agree most on {best['question']} ({number(best['estimate'])}) and least on "
+            f"{worst['question']} ({number(worst['estimate'])})."
+        )
+    return [sentence for sentence in said if sentence]
+
+
+def bias_findings(tables: Tables | None) -> list[str]:
+    """Whether it matters who rates."""
+    tests = known(tables, "group_tests")
+    if tables is None or tests.empty:
+        return []
+    return [sentence for sentence in [verdicts_sentence(tables)] if sentence]
+
+
+def preference_findings(tables: Tables | None) -> list[str]:
+    """What is liked most and least, and whether kinds of explanation differ."""
+    said = []
+    ranked = known(tables, "ranking")
+    if len(ranked) > 1:
+        first, last = ranked.iloc[0], ranked.iloc[-1]
+        said.append(
+            f"Of {len(ranked)} techniques, **{technique_name(first['technique'])}** is liked most "
+            f"and {technique_name(last['technique'])} least; tests of every two leave places "
+            f"{int(first['rank_low'])} to {int(first['rank_high'])} open for the first."
+        )
+    gaps = known(tables, "kind_differences")
+    if len(gaps):
+        said += differences_in_words(
+            gaps, lambda kind: KINDS.get(kind, kind), "Kinds of explanation"
+        )
+    return said
+
+
+def correlation_findings(tables: Tables | None) -> list[str]:
+    """How closely any metric follows the ratings, over all and within techniques."""
+    found = known(tables, "correlations")
+    ranks = chosen(found, method="spearman") if len(found) else found
+    said = []
+    for scope, where in SCOPES.items():
+        own = chosen(ranks, scope=scope)
+        if own.empty:
+            continue
+        top = own.iloc[int(own["estimate"].abs().to_numpy().argmax())]
+        weak = int((own["estimate"].abs() < WEAK).sum())
+        said.append(
+            f"{where}, the metric that follows a rating most closely is **{_metric(top)}** with "
+            f"{top['question']} (Spearman's rho {number(top['estimate'])} "
+            f"{interval(top['low'], top['high'])}); {weak} of {len(own)} correlations between a "
+            f"metric and a question are weaker than {number(WEAK, 1)}."
+        )
+    return said
+
+
+def _metric(row: pd.Series) -> str:
+    variant = row["variant"]
+    return metric_title(str(row["metric"]), "" if pd.isna(variant) else str(variant))
+
+
+def score_findings(tables: Tables | None) -> list[str]:
+    """How close the score comes to people, and what does better."""
+    kappas = chosen(table(tables, "summary"), **QWK)
+    if kappas.empty:
+        return []
+    name = _own_scorer(tables, kappas)
+    own = chosen(kappas, level=name).dropna(subset=["mean"]).sort_values("mean")
+    if own.empty:
+        return []
+    low, high = own.iloc[0], own.iloc[-1]
+    first = own.sort_values("question").iloc[0]
+    human = one(kappas, level=LEAVE_ONE_OUT, question=first["question"])
+    beside = "" if human is None else f"; an annotator reaches {number(human['mean'])}"
+    said = [
+        f"On explanations that it has not seen, the score “{scorer_name(name)}” agrees with the "
+        f"label at a quadratic kappa of **{number(first['mean'])}** on {first['question']}{beside}."
+    ]
+    if len(own) > 1:
+        said.append(
+            f"Over questions it goes from {number(low['mean'])} ({low['question']}) to "
+            f"{number(high['mean'])} ({high['question']})."
+        )
+    return said + _rivals(tables, name)
+
+
+def _own_scorer(tables: Tables | None, kappas: pd.DataFrame) -> str:
+    """The scorer that the differences are about, else the best one on the first question."""
+    differences = table(tables, "differences")
+    if "scorer" in differences and len(differences):
+        return str(differences["scorer"].iloc[0])
+    machines = kappas[~kappas["level"].str.startswith("people")].dropna(subset=["mean"])
+    first = machines[machines["question"] == machines["question"].min()]
+    return str(first.sort_values("mean")["level"].iloc[-1]) if len(first) else ""
+
+
+def _rivals(tables: Tables | None, name: str) -> list[str]:
+    """Against P2's scorer and against whatever does clearly better."""
+    found = chosen(table(tables, "differences"), scorer=name, measure="qwk")
+    said = []
+    published = chosen(found, than="pasta-mlp")
+    if len(published):
+        better = published[published["low"] > 0]
+        names = listed([str(question) for question in better["question"]])
+        words = f"clearly better on {names}" if names else "not clearly better on any question"
+        said.append(f"Against “{scorer_name('pasta-mlp')}” it is {words}.")
+    worse = found[found["high"] < 0] if len(found) else found
+    for rival, rows in worse.groupby("than", sort=False) if len(worse) else []:
+        gaps = listed(
+            [
+                f"{row['question']} ({number(-row['estimate'])} more, {p_value(row['p'])})"
+                for _, row in rows.iterrows()
+            ]
+        )
+        said.append(f"“{scorer_name(str(rival))}” is better on {gaps}.")
+    return said
+
+
+READS = ("analyse/dataset", "analyse/agreement", "analyse/preference", "analyse/correlation",
+         "score")  # fmt: skip
 MOST_ROWS = 40
 SAME = 1e-9
 
@@ -52,6 +206,26 @@ def _by(
     if second is not None and len(rows):
         names = [f"{name}.{of}" for name, of in zip(names, rows[second], strict=True)]
     return dict(zip(names, rows["estimate"].astype(float), strict=True)) if len(rows) else {}
+
+
+def previous_headlines(
+    root: Path, now: Mapping[str, float | None]
+) -> dict[str, float | None] | None:
+    """The numbers of the last commit that had others than now; None if there is none.
+
+    While an annotation update is not committed, the version before is the last commit; once it is,
+    the one before that.
+    """
+    wanted = {name: _rounded(value) for name, value in now.items()}
+    for text in committed(root, HEADLINES, most=20):
+        found: dict[str, float | None] = json.loads(text)
+        if {name: _rounded(value) for name, value in found.items()} != wanted:
+            return found
+    return None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
 
 
 def changes(before: Mapping[str, float | None], after: Mapping[str, float | None]) -> pd.DataFrame:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pasta.annotations.protocol import Protocol, load_protocol
+from pasta.annotations.protocol import Protocol
 from reports.document import Block, Bullets, Document, Heading, Note, Text
 from reports.pages.applications import applications_findings
-from reports.pages.findings import (
+from reports.pages.headlines import (
     Parts,
     agreement_findings,
     bias_findings,
+    changes_blocks,
     correlation_findings,
+    headline_numbers,
     preference_findings,
     score_findings,
 )
-from reports.pages.headlines import changes_blocks, headline_numbers
 from reports.pages.parts import known, picture, table, why_missing
-from reports.plots.overview import people_and_score_figure
 from reports.plots.preference import KIND_COLOURS, groups_figure
+from reports.plots.score import people_and_score_figure
 from reports.words import count, listed
 
 MORE = {
@@ -33,12 +34,12 @@ MORE = {
 
 def overview_report(
     parts: Parts,
+    applications: Parts,
     simulated: bool,
     *,
+    protocol: Protocol,
+    question: str,
     before: Mapping[str, float | None] | None = None,
-    after: Mapping[str, float | None] | None = None,
-    protocol: Protocol | None = None,
-    applications: Parts | None = None,
 ) -> Document:
     """Make the overview; a part without tables is said to be missing.
 
@@ -47,25 +48,28 @@ def overview_report(
     parts
         Tables of any of ``dataset``, ``agreement``, ``preference``, ``correlation`` (as their
         suites leave them) and ``score`` (summary, differences).
-    before, after
-        Headline numbers of the version before and of this one; without ``before`` there is no page
-        on changes, without ``after`` they are those of ``parts``.
+    applications
+        Tables of any application, as for :func:`reports.pages.applications.applications_report`.
+    protocol, question
+        What was asked; the question whose predicted stars the applications use.
+    before
+        Headline numbers of the version before; without them there is no page on changes.
     """
-    asked = protocol or load_protocol()
+    up = protocol.question(question).direction or 1
     blocks: list[Block] = [
         Heading("What was done"),
         Text(_done(parts)),
         Heading("What was found"),
         *_agreement(parts),
-        *_preference(parts, asked),
+        *_preference(parts, protocol),
         *_correlation(parts),
         *_score(parts),
-        *_applications(applications or {}),
+        *_applications(applications, up),
         Heading("Where to read more"),
         Bullets([f"**{name}.pdf**: {about}" for name, about in MORE.items()]),
     ]
     if before is not None:
-        blocks += changes_blocks(before, headline_numbers(parts) if after is None else after)
+        blocks += changes_blocks(before, headline_numbers(parts))
     about = "What people think of explanations, what metrics and a learnt score make of them"
     return Document("overview", "PASTA in short", about, blocks, simulated, compact=True)
 
@@ -166,8 +170,8 @@ def _score(parts: Parts) -> list[Block]:
     ]
 
 
-def _applications(tables: Parts) -> list[Block]:
-    heading, said = Heading("What is the score good for?", 2), applications_findings(tables)
+def _applications(tables: Parts, up: int) -> list[Block]:
+    heading, said = Heading("What is the score good for?", 2), applications_findings(tables, up)
     if not said:
         return [heading, Note("Applications: they have not run.", "missing")]
     return [heading, Bullets(said)]

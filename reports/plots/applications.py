@@ -1,14 +1,16 @@
-"""Figures about what the score is used for: choosing, placing and steering explanations."""
+"""Figures on what the score is used for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reports.names import METHODS
 from reports.plots.style import FAINT, INK, PALETTE, style
 
 _WORDS = {
@@ -151,3 +153,184 @@ def steering_figure(curve: pd.DataFrame) -> Figure | None:
             panel.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
         panels[0].set_ylabel("difference to RISE")
     return figure
+
+
+_FAMILIES = ("activation", "perturbation")
+_MEASURES = {"score": "predicted stars", "quality": "true quality (simulated)"}
+_ALL = "all methods"
+
+
+def backbone_figure(summary: pd.DataFrame, towers: pd.DataFrame) -> Figure:
+    """Mean score of each method against the size of the tower, families in colour.
+
+    ``summary`` and ``towers`` are those of :class:`pasta.applications.backbones.Backbones`. Thick
+    lines with 95 % intervals are families, thin ones their methods; the last panel shows how many
+    positions of the last feature map have an outlying norm, and how many of those are background.
+    """
+    measures = [name for name in _MEASURES if name in set(summary["measure"])]
+    with style():
+        figure = Figure(figsize=(6.3, 2.7), layout="constrained")
+        panels = np.atleast_1d(np.asarray(figure.subplots(1, len(measures) + 1)))
+        places = {name: place for place, name in enumerate(towers["tower"])}
+        for panel, measure in zip(panels, measures, strict=False):
+            _curves(panel, summary[summary["measure"] == measure], places)
+            panel.set_title(_MEASURES[measure], fontsize=8)
+        _norms(panels[-1], towers)
+        words = [
+            f"{name}\n{_short(size)}"
+            for name, size in zip(towers["tower"], towers["parameters"], strict=True)
+        ]
+        for panel in panels:
+            panel.set_xticks(list(places.values()), words, fontsize=7)
+            panel.set_xlim(-0.35, len(places) - 0.5)
+        handles, labels = panels[0].get_legend_handles_labels()
+        title = "image towers of growing size with the number of their parameters"
+        figure.legend(
+            handles,
+            labels,
+            loc="outside lower center",
+            ncols=2,
+            fontsize=8,
+            title=title,
+            title_fontsize=8,
+        )
+    return figure
+
+
+def _curves(panel: Axes, own: pd.DataFrame, places: Mapping[str, int]) -> None:
+    ends: list[tuple[float, str, str]] = []
+    for number, family in enumerate(_FAMILIES):
+        mine, colour = own[own["family"] == family], PALETTE[number]
+        for name, rows in mine.groupby("group", sort=False):
+            if name == _ALL:
+                continue
+            across = rows["tower"].map(places)
+            panel.plot(across, rows["mean"], color=colour, linewidth=0.8, alpha=0.45)
+            ends.append((float(rows["mean"].iloc[-1]), str(name), colour))
+        whole = mine[mine["group"] == _ALL]
+        if whole.empty:
+            continue
+        across = whole["tower"].map(places)
+        panel.fill_between(across, whole["low"], whole["high"], color=colour, alpha=0.15)
+        panel.plot(across, whole["mean"], "o-", color=colour, label=f"{family}-based, 95 % CI")
+    low, high = panel.get_ylim()
+    ends.sort()
+    heights = spread([value for value, *_ in ends], 0.075 * (high - low), high)
+    for height, (_, name, colour) in zip(heights, ends, strict=True):
+        panel.annotate(
+            METHODS.get(name, name),
+            (len(places) - 1, height),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=6.5,
+            color=colour,
+            annotation_clip=False,
+        )
+
+
+def spread(heights: Sequence[float], gap: float, highest: float) -> list[float]:
+    """Increasing heights moved up, and down from ``highest``, until all are a gap apart."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + gap) if found else height)
+    for place in reversed(range(len(found))):
+        found[place] = min(found[place], highest)
+        highest = found[place] - gap
+    return found
+
+
+def _norms(panel: Axes, towers: pd.DataFrame) -> None:
+    places = np.arange(len(towers))
+    share = 100 * towers["outliers"]
+    hidden = share * towers["in_background"].fillna(0)
+    panel.bar(places, share, width=0.5, color=FAINT)
+    panel.bar(places, hidden, width=0.5, color=PALETTE[3])
+    panel.set_title("outlying norms, %", fontsize=8)
+    panel.annotate("grey: all\npink: background", (0.02, 0.98), xycoords="axes fraction",
+                   va="top", fontsize=7, color=INK)  # fmt: skip
+
+
+def _short(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:g}"
+
+
+_JUDGED = {
+    "score": "predicted stars",
+    "faithfulness": "faithfulness",
+    "quality": "true quality",
+}
+_PARTS = ("search", "held-out")
+
+
+def tuning_figure(
+    candidates: pd.DataFrame, verdict: pd.DataFrame, published: pd.Series[float] | None = None
+) -> Figure:
+    """Left: every candidate's mean score with its 95 % interval; right: winner minus default.
+
+    Both tables are of one technique. ``published`` has the paper's scores by candidate, drawn in
+    grey on the same axis.
+    """
+    measures = [name for name in _JUDGED if name in set(verdict["measure"])]
+    with style():
+        height = max(1.9, 0.8 + 0.2 * len(candidates))
+        figure = Figure(figsize=(6.3, height), layout="constrained")
+        left, *right = figure.subplots(
+            1, 1 + len(measures), gridspec_kw={"width_ratios": [1.5, *([1.0] * len(measures))]}
+        )
+        _candidates(left, candidates, published)
+        for panel, measure in zip(right, measures, strict=True):
+            _differences(panel, verdict[verdict["measure"] == measure], measure)
+        for panel in right[1:]:
+            panel.set_yticklabels([])
+        right[0].set_title("chosen minus default, 95 % CI", fontsize=8)
+    return figure
+
+
+def _candidates(panel: Axes, candidates: pd.DataFrame, published: pd.Series[float] | None) -> None:
+    order = candidates["candidate"].map(_numbers)  # as numbers: 9 comes before 10
+    own = candidates.loc[order.sort_values(ascending=False).index].reset_index(drop=True)
+    places = range(len(own))
+    colours = [PALETTE[1] if won else PALETTE[0] for won in own["winner"]]
+    panel.hlines(places, own["low"], own["high"], color=colours, linewidth=1)
+    panel.scatter(own["score"], places, s=22, color=colours, zorder=3)
+    words = [
+        f"{str(name).replace('layer network.', '').replace('_', ' ')}{' (default)' * bool(usual)}"
+        for name, usual in zip(own["candidate"], own["default"], strict=True)
+    ]
+    panel.set_yticks(list(places), words, fontsize=8)
+    panel.tick_params(axis="y", length=0)
+    panel.grid(axis="y", color=FAINT, linewidth=0.5)
+    panel.set_xlabel("predicted stars, 95 % CI", fontsize=8)
+    if published is not None:
+        theirs = own["candidate"].map(published)
+        panel.scatter(theirs, places, s=18, marker="D", color="#999999", label="paper")
+        panel.legend(fontsize=7, loc="best")
+
+
+def _numbers(candidate: str) -> tuple[tuple[float, str], ...]:
+    """A key that sorts settings by words, and numbers among them by size."""
+    parts = re.split(r"([0-9.]*[0-9])", str(candidate))
+    return tuple((float(part), "") if _is_number(part) else (0.0, part) for part in parts)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[0-9]+(\.[0-9]+)?", text) is not None
+
+
+def _differences(panel: Axes, own: pd.DataFrame, measure: str) -> None:
+    rows = own.set_index("part").reindex(_PARTS)
+    places = [1, 0]
+    panel.axvline(0, color=INK, linewidth=0.8, zorder=0)
+    panel.hlines(places, rows["low"], rows["high"], color=PALETTE[0])
+    panel.scatter(rows["estimate"], places, s=22, color=PALETTE[0], zorder=3)
+    words = ["chosen on" if part == "search" else part for part in _PARTS]
+    panel.set_yticks(places, words, fontsize=8)
+    panel.set_ylim(-0.6, 1.6)
+    panel.tick_params(axis="y", length=0)
+    panel.set_xlabel(_JUDGED[measure], fontsize=8)
+    panel.locator_params(axis="x", nbins=2)
+    panel.tick_params(axis="x", labelsize=7)

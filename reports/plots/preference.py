@@ -1,4 +1,4 @@
-"""Figures about preferences: kinds, backbones, favourites and the order of techniques."""
+"""Figures on preferences, rankings and votes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reports import words
 from reports.names import technique_name
 from reports.plots.style import FAINT, INK, PALETTE, style
 
@@ -205,3 +206,118 @@ def _kind_words(panel: Axes, kinds: pd.Series, *, on_top: bool = False) -> None:
             kind, (1, 1 if on_top else 0), (-4, down), xycoords="axes fraction",
             textcoords="offset points", ha="right", color=KIND_COLOURS[kind], fontweight="bold",
         )  # fmt: skip
+
+
+def positions_figure(
+    positions: pd.DataFrame, ends: Mapping[str, tuple[str, str]] | None = None
+) -> Figure | None:
+    """Mean position of each item with its interval, a panel for each question.
+
+    ``positions`` has the columns question, item, estimate, low, high; ``ends`` gives the words for
+    the first and the last position of a question.
+    """
+    known = positions.dropna(subset=["estimate"]) if len(positions) else positions
+    if known.empty:
+        return None
+    questions = list(dict.fromkeys(known["question"]))
+    rows = int(known.groupby("question").size().max())
+    with style():
+        figure = Figure(figsize=(WIDTH, 1.0 + 0.22 * rows), layout="constrained")
+        panels = np.atleast_1d(figure.subplots(1, len(questions)))
+        for panel, question in zip(panels, questions, strict=True):
+            own = known[known["question"] == question]
+            height = rows - 1 - np.arange(len(own))
+            last = float(np.nanmax([own["high"].max(), len(own)]))
+            panel.hlines(height, own["low"], own["high"], color=PALETTE[0], linewidth=1.4)
+            panel.scatter(own["estimate"], height, s=22, color=PALETTE[0], zorder=3)
+            panel.set_yticks(height, list(own["item"]))
+            panel.set_title(question)
+            panel.set_xlim(0.8, last + 0.2)
+            panel.set_xticks(range(1, int(last) + 1))
+            panel.set_ylim(-0.6, rows - 0.4)
+            panel.tick_params(axis="y", length=0, labelsize=8)
+            panel.spines["left"].set_visible(False)
+            panel.grid(axis="y", color=FAINT, linewidth=0.5)
+            panel.set_axisbelow(True)
+            if ends and question in ends:
+                first, final = ends[question]
+                words = f"1: {first.lower()}\n{len(own)}: {final.lower()}"
+                panel.set_xlabel(words, fontsize=8)
+            else:
+                panel.set_xlabel("mean position", fontsize=8)
+    return figure
+
+
+# Light to dark in one hue: the order of the stars is seen without a legend, in grey too.
+STAR_SHADES = ("#DCEAF4", "#A9CCE3", "#6AA6CF", "#2F7AB3", "#08467A")
+
+
+def stars_figure(stars: pd.DataFrame) -> Figure | None:
+    """Share of each star for each question, as bars that fill the width.
+
+    ``stars`` has the columns question, rating, share.
+    """
+    if stars.empty:
+        return None
+    questions = list(dict.fromkeys(stars["question"]))
+    ratings = sorted(stars["rating"].unique())
+    with style():
+        figure = Figure(figsize=(WIDTH, 0.7 + 0.3 * len(questions)), layout="constrained")
+        panel = figure.subplots()
+        left = np.zeros(len(questions))
+        height = np.arange(len(questions))[::-1]
+        for number, rating in enumerate(ratings):
+            own = stars[stars["rating"] == rating].set_index("question")["share"]
+            width = own.reindex(questions).fillna(0).to_numpy(np.float64)
+            shade = STAR_SHADES[number % len(STAR_SHADES)]
+            panel.barh(height, width, left=left, height=0.8, color=shade)
+            for place, start, share in zip(height, left, width, strict=True):
+                if share >= 0.04:
+                    colour = "white" if number >= 3 else INK
+                    panel.text(
+                        start + share / 2, place, words.share(share), ha="center", va="center",
+                        color=colour, fontsize=8,
+                    )  # fmt: skip
+            middle = left[0] + width[0] / 2
+            panel.text(
+                middle, height[0] + 0.55, words.count(int(rating), "star"), ha="center", fontsize=8
+            )
+            left += width
+        panel.set_yticks(height, questions)
+        panel.set_xlim(0, 1)
+        panel.set_xticks([])
+        panel.tick_params(axis="y", length=0)
+        for side in ("left", "bottom"):
+            panel.spines[side].set_visible(False)
+    return figure
+
+
+def perturbations_figure(perturbations: pd.DataFrame) -> Figure | None:
+    """How often each perturbation was chosen, light and strong beside each other.
+
+    ``perturbations`` has the columns strength, perturbation, n.
+    """
+    if perturbations.empty:
+        return None
+    totals = perturbations.groupby("perturbation")["n"].sum().sort_values(kind="stable")
+    strengths = list(dict.fromkeys(perturbations["strength"]))
+    with style():
+        figure = Figure(figsize=(WIDTH, 0.7 + 0.2 * len(totals)), layout="constrained")
+        panels = np.atleast_1d(figure.subplots(1, len(strengths), sharey=True, sharex=True))
+        for number, (panel, strength) in enumerate(zip(panels, strengths, strict=True)):
+            own = perturbations[perturbations["strength"] == strength]
+            counts = own.set_index("perturbation")["n"].reindex(totals.index).fillna(0)
+            panel.barh(range(len(totals)), counts, height=0.72, color=PALETTE[number])
+            for place, count in enumerate(counts):
+                panel.annotate(
+                    f"{count:.0f}", (count, place), (3, 0), textcoords="offset points",
+                    va="center", fontsize=8,
+                )  # fmt: skip
+            panel.set_title(str(strength))
+            panel.set_xticks([])
+            panel.tick_params(axis="y", length=0)
+            panel.margins(x=0.12)
+            for side in ("left", "bottom"):
+                panel.spines[side].set_visible(False)
+        panels[0].set_yticks(range(len(totals)), [str(n).replace("_", " ") for n in totals.index])
+    return figure

@@ -8,8 +8,7 @@ import pandas as pd
 from analysis.clustered import clustered_mean, codes_of
 from analysis.equivalence import contrast_row
 from analysis.preference import DIMENSIONS
-from analysis.samples import describe_samples
-from analysis.votes import wide_labels
+from analysis.votes import describe_samples, wide_labels
 
 FACTS = ["fact", "n", "estimate", "low", "high", "note"]
 

@@ -1,17 +1,19 @@
-"""What a row of the replication says, and the rule that gives its verdict."""
+"""Printed numbers and ours as rows: the papers' files, their names, and verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from pasta.annotations.formats.released_ids import TECHNIQUES
+
 AGREES, DIFFERS = "agrees", "differs"
 NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH = "no interval", "not measured", "out of reach"
 VERDICTS = (AGREES, DIFFERS, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
-
 # What a table's module gives; the rest is made by :func:`judged`.
 GIVEN = ["item", "quantity", "paper_value", "paper_sd", "paper_p", "places", "ours", "ours_sd",
          "low", "high", "n", "design", "reach", "reason"]  # fmt: skip
@@ -98,3 +100,60 @@ def judged(rows: pd.DataFrame) -> pd.DataFrame:
     found["difference"] = ours - paper
     found["verdict"] = np.where(reach == "", verdict, reach)
     return found
+
+
+FOLDER = Path(__file__).resolve().parents[1] / "published"
+# p-values are printed in many ways ("<.001", "1e-5"), and levels of ablations may be numbers.
+_TEXT = {"pcc_p", "scc_p", "p", "anova_p", "level", "question", "where"}
+
+
+def published_table(name: str) -> pd.DataFrame:
+    """One file of printed numbers, by its name without ``.csv``."""
+    path = FOLDER / f"{name}.csv"
+    head = pd.read_csv(path, nrows=0).columns
+    return pd.read_csv(path, dtype={column: str for column in head if column in _TEXT})
+
+
+def published_tables() -> dict[str, pd.DataFrame]:
+    """All files of printed numbers."""
+    return {path.stem: published_table(path.stem) for path in sorted(FOLDER.glob("*.csv"))}
+
+
+# As Tables 11 and 12 of P1 write names that the released dataset writes otherwise.
+_BACKBONES = {"resnet50": "ResNet50", "vitB": "ViT-B", "resnet50-bcos": "ResNet50-BCos"}
+_METHODS = {"RISE": "RISE_CBM"}
+PERTURBATIONS = {
+    "road": "road",
+    "black_patches": "black",
+    "uniform_noise": "uniform",
+    "gaussian_noise": "gaussian",
+}
+
+
+def technique_keys(table: pd.DataFrame, released: pd.DataFrame) -> list[str]:
+    """Our ``method/backbone`` for each row (method, backbone) of a paper's table; "" if unknown."""
+    numbers = {
+        (row["method"], row["backbone"]): int(row["xai_id"]) for row in released.to_dict("records")
+    }
+    pairs = zip(table["method"], table["backbone"], strict=True)
+    found = [
+        numbers.get((_METHODS.get(method, method), _BACKBONES.get(backbone, backbone)))
+        for method, backbone in pairs
+    ]
+    return ["" if number is None else TECHNIQUES.get(number, "") for number in found]
+
+
+def technique_titles(table: pd.DataFrame) -> list[str]:
+    """As the paper names them, with one spelling of backbones."""
+    pairs = zip(table["method"], table["backbone"], strict=True)
+    return [f"{method}, {_BACKBONES.get(backbone, backbone)}" for method, backbone in pairs]
+
+
+def plain_variants(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows to compare with a paper: variants by perturbation or noise alone.
+
+    Faithfulness may be there in two readings of P1's Algorithm 1; the one of the paper's text
+    ("text") stands for it.
+    """
+    parts = texts(frame["variant"]).astype(str).str.partition(" ")
+    return frame.assign(variant=parts[0])[parts[2].isin(["", "text"])]

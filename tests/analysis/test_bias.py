@@ -7,9 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.annotator_values import annotator_values, long_votes, others_mean
+from analysis.annotator_values import (
+    age_group,
+    annotator_values,
+    demographics,
+    long_votes,
+    others_mean,
+)
 from analysis.bias import group_summary, group_tests
-from analysis.demographics import age_group, demographics
 from analysis.ordinal_model import ordinal_model
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from analysis import correlation_bootstrap
-from analysis.correlation import correlation_table, holm, pearson, question_correlations, spearman
-from analysis.correlation_bootstrap import bootstrap_correlations
+from analysis import correlation
+from analysis.correlation import (
+    Method,
+    bootstrap_correlations,
+    correlation_table,
+    holm,
+    question_correlations,
+)
 from analysis.resampling import cluster_counts
 from tests.analysis.rows import one
 
@@ -44,6 +52,14 @@ def by_scipy(x: np.ndarray, y: np.ndarray, method: str) -> tuple[float, float]:
     return float(plain.statistic), float(plain.pvalue)
 
 
+def alone(x: ArrayLike, y: ArrayLike, method: Method, **options: Any) -> dict[str, Any]:
+    """Two columns: the only row of their table."""
+    left, right = pd.DataFrame({"x": x}), pd.DataFrame({"y": y})
+    table = correlation_table(left, right, methods=(method,), **options)
+    (row,) = table.to_dict("records")
+    return {str(name): value for name, value in row.items()}
+
+
 def test_estimates_p_and_fisher_interval_equal_scipy() -> None:
     values, ratings = frames()
     table = correlation_table(values, ratings, resamples=20)
@@ -66,7 +82,7 @@ def test_estimates_p_and_fisher_interval_equal_scipy() -> None:
 )
 def test_spearman_equals_scipy_with_any_ties(pairs: list[tuple[int, float]]) -> None:
     x, y = np.array(pairs, float).T
-    row = spearman(x, y, resamples=5).iloc[0]
+    row = alone(x, y, "spearman", resamples=5)
     if len(set(x)) == 1 or len(set(y)) == 1:
         assert np.isnan(row["estimate"])
         assert "constant" in row["note"]
@@ -88,22 +104,22 @@ def test_every_resample_equals_scipy_on_the_drawn_rows(ranks: bool) -> None:
         assert fast[resample] == pytest.approx(np.array(slow))
 
 
-@pytest.mark.parametrize("layered", [False, True])
-def test_ranks_by_value_and_by_row_give_the_same_resamples(
-    layered: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("ranks", [False, True])
+def test_chunks_of_resamples_change_nothing(ranks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(60, 3)), rng.integers(1, 6, (60, 2)).astype(float)
-    strata = rng.integers(0, 4, 60) if layered else None
+    x[:, 2] = 1  # never varies
+    strata, images = rng.integers(0, 4, 60), np.arange(60) // 5
 
     def drawn() -> np.ndarray:
-        images = np.arange(60) // 5
-        return bootstrap_correlations(x, y, images, ranks=True, strata=strata, resamples=20, seed=1)
+        return bootstrap_correlations(
+            x, y, images, ranks=ranks, strata=strata, resamples=20, seed=1
+        )
 
-    by_value = drawn()
-    monkeypatch.setattr(correlation_bootstrap, "_FEW_LEVELS", 0)
-    by_row = drawn()
-    assert by_value == pytest.approx(by_row, abs=1e-12)
+    whole = drawn()
+    monkeypatch.setattr(correlation, "_CHUNK_NUMBERS", 100)
+    np.testing.assert_allclose(drawn(), whole, atol=1e-13)
+    assert np.isnan(whole[:, 2]).all() and np.isfinite(whole[:, :2]).all()
 
 
 def partial_by_dummies(
@@ -125,7 +141,7 @@ def test_correlation_within_strata_equals_regression_on_dummies(ranks: bool) -> 
     values, ratings = frames(80)
     strata = np.random.default_rng(1).integers(0, 5, 80)
     x, y = values["a"].to_numpy() + strata, ratings["Q1"].to_numpy() - strata
-    row = (spearman if ranks else pearson)(x, y, strata=strata, resamples=20).iloc[0]
+    row = alone(x, y, "spearman" if ranks else "pearson", strata=strata, resamples=20)
     assert (row["estimate"], row["p"]) == pytest.approx(partial_by_dummies(x, y, strata, ranks))
 
 
@@ -148,17 +164,16 @@ def test_within_strata_an_effect_of_the_strata_alone_disappears() -> None:
     rng = np.random.default_rng(0)
     strata = np.repeat(np.arange(10), 40)
     x, y = strata + rng.normal(size=400), strata + rng.normal(size=400)
-    assert pearson(x, y, resamples=0)["estimate"][0] > 0.8
-    within = pearson(x, y, strata=strata, clusters=np.tile(np.arange(40), 10)).iloc[0]
+    assert alone(x, y, "pearson", resamples=0)["estimate"] > 0.8
+    within = alone(x, y, "pearson", strata=strata, clusters=np.tile(np.arange(40), 10))
     assert within["low"] < 0 < within["high"]
 
 
-@pytest.mark.parametrize("method", [pearson, spearman])
-def test_the_clustered_interval_is_wider_when_a_cluster_is_alike(method: object) -> None:
-    assert callable(method)
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
+def test_the_clustered_interval_is_wider_when_a_cluster_is_alike(method: Method) -> None:
     x, y, clusters = clustered(40, 10, 0.4, 0.8, 0)
-    naive = method(x, y).iloc[0]
-    honest = method(x, y, clusters=clusters).iloc[0]
+    naive = alone(x, y, method)
+    honest = alone(x, y, method, clusters=clusters)
     assert honest["high"] - honest["low"] > 1.5 * (naive["high"] - naive["low"])
     assert naive["high"] - naive["low"] == pytest.approx(
         naive["fisher_high"] - naive["fisher_low"], rel=0.25
@@ -168,7 +183,7 @@ def test_the_clustered_interval_is_wider_when_a_cluster_is_alike(method: object)
 
 @pytest.mark.parametrize("method", ["pearson", "spearman"])
 def test_the_clustered_interval_covers_at_the_nominal_rate_and_fishers_does_not(
-    method: str,
+    method: Method,
 ) -> None:
     rho, studies = 0.5, 200
     # Spearman's correlation of a normal pair
@@ -176,8 +191,7 @@ def test_the_clustered_interval_covers_at_the_nominal_rate_and_fishers_does_not(
     covered = fisher = 0
     for seed in range(studies):
         x, y, clusters = clustered(40, 6, rho, 0.6, seed)
-        function = pearson if method == "pearson" else spearman
-        row = function(x, y, clusters=clusters, resamples=200).iloc[0]
+        row = alone(x, y, method, clusters=clusters, resamples=200)
         covered += row["low"] <= truth <= row["high"]
         fisher += row["fisher_low"] <= truth <= row["fisher_high"]
     assert 0.91 <= covered / studies <= 0.985
@@ -188,7 +202,7 @@ def test_without_an_effect_the_clustered_test_keeps_its_level() -> None:
     alarms = naive = 0
     for seed in range(200):
         x, y, clusters = clustered(40, 6, 0.0, 0.6, seed)
-        row = pearson(x, y, clusters=clusters, resamples=200).iloc[0]
+        row = alone(x, y, "pearson", clusters=clusters, resamples=200)
         alarms += row["p_clustered"] < 0.05
         naive += row["p"] < 0.05
     assert alarms / 200 <= 0.08
@@ -203,11 +217,11 @@ def test_missing_values_are_left_out_pair_by_pair() -> None:
     row = one(table, value="a", rating="Q2")
     assert row["n"] == 40
     assert one(table, value="b", rating="Q1")["n"] == 60
-    alone = spearman(values["a"], ratings["Q2"], resamples=20).iloc[0]
-    assert (row["estimate"], row["low"]) == pytest.approx((alone["estimate"], alone["low"]))
+    single = alone(values["a"], ratings["Q2"], "spearman", resamples=20)
+    assert (row["estimate"], row["low"]) == pytest.approx((single["estimate"], single["low"]))
 
 
-@pytest.mark.parametrize("method", [pearson, spearman])
+@pytest.mark.parametrize("method", ["pearson", "spearman"])
 @pytest.mark.parametrize(
     ("x", "y", "reason", "n"),
     [
@@ -219,16 +233,16 @@ def test_missing_values_are_left_out_pair_by_pair() -> None:
     ],
 )
 def test_too_little_to_correlate_gives_n_and_the_reason(
-    method: object, x: list[float], y: list[float], reason: str, n: int
+    method: Method, x: list[float], y: list[float], reason: str, n: int
 ) -> None:
-    assert callable(method)
-    row = method(x, y).iloc[0]
+    row = alone(x, y, method)
     assert (row["n"], row["note"]) == (n, reason)
-    assert row[["estimate", "low", "high", "fisher_low", "p", "p_clustered"]].isna().all()
+    for name in ("estimate", "low", "high", "fisher_low", "p", "p_clustered"):
+        assert np.isnan(row[name])
 
 
 def test_one_cluster_has_an_estimate_but_no_clustered_interval() -> None:
-    row = pearson([1.0, 2, 3, 5], [2.0, 1, 4, 4], clusters=["i"] * 4).iloc[0]
+    row = alone([1.0, 2, 3, 5], [2.0, 1, 4, 4], "pearson", clusters=["i"] * 4)
     assert np.isfinite(row["estimate"])
     assert np.isnan(row["low"])
     assert "one cluster" in row["note"]

@@ -9,9 +9,9 @@ from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
 from analysis.correlation import explained_beyond
-from analysis.correlation_study import correlation_study, explained_study
 from analysis.mixed_model import random_intercept
 from analysis.resampling import holm
+from analysis.suites.correlation import correlation_study, explained_study
 from tests.analysis.rows import one
 
 Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
@@ -62,7 +62,8 @@ def test_the_study_has_every_scope_and_equals_scipy_in_one() -> None:
 
 
 def test_within_technique_only_the_metric_that_knows_samples_is_left() -> None:
-    study = correlation_study(*planted(), methods=("pearson",), resamples=200)
+    study = correlation_study(*planted(), resamples=200)
+    study = study[study["method"] == "pearson"]
     within = study[(study["scope"] == "within technique") & (study["question"] == "Q1")]
     assert one(study, scope="overall", metric="between", question="Q1")["low"] > 0.4
     assert abs(one(within, metric="between")["estimate"]) < 0.25
@@ -172,7 +173,7 @@ def test_too_little_for_a_model_gives_the_reason(
 
 def test_the_explained_study_has_four_rows_for_each_question_and_metric() -> None:
     metrics, labels, samples = planted()
-    study = explained_study(metrics, labels, samples, label="mode")
+    study = explained_study(metrics, labels.rename(columns={"mode": "mean"}), samples)
     assert len(study) == 3 * 2 * 4
     slopes = study[study["quantity"] == "slope"]
     assert one(slopes, metric="inside", question="Q1")["p_holm"] < 1e-6

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.clustered import cluster_variance
-from analysis.cumulative_logit import fit_cumulative_logit, sandwich
+from analysis.ordinal_model import fit_cumulative_logit, sandwich
 from tests.analysis.simulated import Study, simulate
 
 HOUSING = [  # R's MASS::housing, satisfaction within influence within type within contact

@@ -14,8 +14,8 @@ from analysis.preference import (
     technique_scores,
     top_techniques,
 )
-from analysis.samples import describe_samples, turned
 from analysis.technique_ranking import technique_ranking
+from analysis.votes import describe_samples, turned
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
 

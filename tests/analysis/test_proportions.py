@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.proportions import coin_quantile, wilson_interval
+from analysis.resampling import coin_quantile, wilson_interval
 from tests.conftest import ROOT
 
 

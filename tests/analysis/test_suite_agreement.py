@@ -13,18 +13,11 @@ from analysis.annotator_values import annotator_values
 from analysis.bias import group_tests
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.kappa import cohen_kappa
-from analysis.suites.agreement import MOST_PAIRED, agreement_tables
-from analysis.suites.kinds import kind_agreement_differences
-from analysis.suites.tables import Tables
+from analysis.suites.agreement import MOST_PAIRED, kind_agreement_differences
 from tests.analysis.lacking import LACKS, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
-
-QUICK = {"resamples": 60, "permutations": 60}
-
-
-def suite(ratings: pd.DataFrame, *frames: pd.DataFrame | None, **options: object) -> Tables:
-    return agreement_tables(ratings, *frames, **{**QUICK, **options})  # type: ignore[arg-type]
+from tests.analysis.suites import agreement_and_bias as suite
 
 
 @pytest.fixture(scope="module")

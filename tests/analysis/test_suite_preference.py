@@ -9,8 +9,14 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from analysis.preference import technique_scores
-from analysis.suites.preference import NO_KINDS, NO_RATINGS, NO_TECHNIQUES, preference_tables
-from analysis.suites.rankings import NO_RANKINGS, ranking_tables
+from analysis.suites.preference import (
+    NO_KINDS,
+    NO_RANKINGS,
+    NO_RATINGS,
+    NO_TECHNIQUES,
+    preference_tables,
+    ranking_tables,
+)
 from analysis.suites.tables import MISSING, Tables, said_missing
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate

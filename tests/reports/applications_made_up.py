@@ -17,7 +17,7 @@ from pasta.seeds import generator
 from tests.applications.made_up import measured, random_scores, settings
 
 
-def stored() -> dict[str, pd.DataFrame]:
+def mixture() -> dict[str, pd.DataFrame]:
     scores = random_scores(12)
     values = measured(scores)
     stars = [f"votes_{star}" for star in range(1, 6)]

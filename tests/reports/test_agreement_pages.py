@@ -13,21 +13,19 @@ import pandas as pd
 import pytest
 
 from analysis.box_bias import MEASURES as BOX_MEASURES
-from analysis.suites.agreement import agreement_tables
 from analysis.suites.tables import Tables
 from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
-from reports.pages.agreement import agreement_report
-from reports.pages.agreement_lookup import printable
-from reports.pages.agreement_short import kinds_sentence
+from reports.pages.agreement import agreement_report, kinds_sentence
+from reports.pages.parts import printable
 from reports.typesetting import compiled
 from reports.words import interval, number, p_cell, p_value
 from tests.analysis.lacking import LACKS, Frames, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
+from tests.analysis.suites import agreement_and_bias
 
 SHOWN = [name for name in LACKS if name not in ("some without age", "empty times", "one kind")]
 DRAWN = ("one annotator", "one category", "nobody else rated", "one vote")
-QUICK = {"resamples": 60, "permutations": 200}
 
 
 def whole_study(study: Study, seed: int) -> Tables:
@@ -40,7 +38,7 @@ def whole_study(study: Study, seed: int) -> Tables:
     sentences = samples[["sample_id"]].assign(sentence="wheel, door, head")
     random = np.random.default_rng(0)
     inside = pairs.assign(**{name: random.random(len(pairs)) for name in BOX_MEASURES})
-    return agreement_tables(
+    return agreement_and_bias(
         ratings,
         people,
         samples,
@@ -48,7 +46,6 @@ def whole_study(study: Study, seed: int) -> Tables:
         sentences,
         pairs,
         inside,
-        **QUICK,  # type: ignore[arg-type]
     )
 
 
@@ -163,7 +160,7 @@ def lacking_report(make: Callable[..., Frames]) -> Document:
     """The report of a study with a gap; some gaps are in the same study."""
     name = next(name for name, lack in LACKS.items() if lack.make is make)
     (ratings, people, samples), _ = lacking(name)
-    tables = agreement_tables(ratings, people, samples, **QUICK)  # type: ignore[arg-type]
+    tables = agreement_and_bias(ratings, people, samples)
     return agreement_report(tables, simulated=False)
 
 
@@ -188,7 +185,7 @@ def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
 
 def test_the_pdf_of_a_study_without_anything_is_typeset_twice_alike() -> None:
     (ratings, people, samples), _ = lacking("one vote")
-    tables = agreement_tables(ratings, people, samples, **QUICK)  # type: ignore[arg-type]
+    tables = agreement_and_bias(ratings, people, samples)
     document = agreement_report(tables, simulated=False, questions={"Q1": "Do you trust it?"})
     assert "Q1 | Do you trust it?" in words(document)
     first, second = (compiled(document, {}) for _ in range(2))
@@ -200,11 +197,10 @@ def test_names_in_any_script_are_printed_without_a_warning() -> None:
     strange = ["张伟", "a$x$", "*b*", "_c_", "أحمد", "#set text(red)", "x" * 80, "Jürgen", "\t7\n"]
     ratings, people, samples = simulate(Study(annotators=9, samples=30), seed=0)
     renamed = dict(zip(people["annotator_id"], strange, strict=True))
-    tables = agreement_tables(
+    tables = agreement_and_bias(
         ratings.assign(annotator_id=ratings["annotator_id"].map(renamed)),
         people.assign(annotator_id=strange, country=["中国", "$"] * 4 + ["Ελλάδα"]),
         samples.assign(kind=samples["kind"].map({"saliency": "地図", "concept": "$c$"})),
-        **QUICK,  # type: ignore[arg-type]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -237,7 +233,7 @@ def test_annotators_who_stand_out_are_named_with_the_reason() -> None:
     ratings, people, samples = simulate(Study(annotators=8, samples=80, leniency=0.1), seed=2)
     odd = ratings["annotator_id"] == "a03"
     ratings.loc[odd, "rating"] = 1
-    tables = agreement_tables(ratings, people, samples, **QUICK)  # type: ignore[arg-type]
+    tables = agreement_and_bias(ratings, people, samples)
     named = tables["look_at"][tables["look_at"]["annotator_id"] == "a03"]
     assert {"severity", "spread", "favourite_share"} <= set(named["measure"])
     text = words(agreement_report(tables, simulated=False))

@@ -10,26 +10,39 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from pasta.annotations.protocol import load_protocol
 from reports.document import Document, Picture
 from reports.pages.applications import applications_findings, applications_report
-from reports.pages.applications_backbones import backbones_sentence
-from reports.pages.applications_steering import steering_sentence
-from reports.pages.applications_tuning import tuning_sentence
-from reports.pages.applications_words import change, served, verdict
-from reports.plots.applications_backbones import backbone_figure, spread
-from reports.plots.applications_tuning import tuning_figure
+from reports.pages.applications_choice import change, served, verdict
+from reports.pages.applications_new_maps import (
+    backbones_sentence,
+    steering_sentence,
+    tuning_sentence,
+)
+from reports.plots.applications import backbone_figure, spread, tuning_figure
 from reports.typesetting import compiled
-from tests.reports.applications_made_up import backbones, steering, stored, tuning
+from tests.reports.applications_made_up import backbones, mixture, steering, tuning
 from tests.reports.studies import as_read, cells, words
 
 Tables = dict[str, dict[str, pd.DataFrame]]
 NAMES = ("mixture", "pareto", "examples", "steering-0", "backbones", "tuning-lime-resnet50")
 
 
+def report(
+    tables: Any,
+    pictures: dict[str, Path],
+    simulated: bool,
+    question: str = "Q1",
+    version: str = "p2",
+) -> Document:
+    protocol = load_protocol(version)
+    return applications_report(tables, pictures, simulated, protocol=protocol, question=question)
+
+
 @pytest.fixture(name="tables", scope="module")
 def _tables() -> Tables:
     parts = {
-        "stored": stored(),
+        "mixture": mixture(),
         "steering": steering(),
         "backbones": backbones(),
         "tuning": tuning(),
@@ -48,7 +61,7 @@ def _pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(name="document", scope="module")
 def _document(tables: Tables, pictures: dict[str, Path]) -> Document:
-    return applications_report(tables, pictures, True)
+    return report(tables, pictures, True)
 
 
 def test_the_whole_report_is_typeset_with_all_pictures_at_their_size(
@@ -65,7 +78,7 @@ def test_the_whole_report_is_typeset_with_all_pictures_at_their_size(
 def test_the_mixture_is_compared_with_what_somebody_would_do_without_it(
     document: Document, tables: Tables
 ) -> None:
-    comparison = tables["stored"]["comparison"]
+    comparison = tables["mixture"]["comparison"]
     [found] = comparison[
         (comparison["images"] == "cross-fitted")
         & (comparison["measure"] == "quality")
@@ -89,9 +102,9 @@ def test_the_mixture_never_scores_below_the_best_single_method(document: Documen
 
 
 def test_ties_are_said() -> None:
-    own = stored()
+    own = mixture()
     own["choices"] = own["choices"].assign(tied=[2] * 3 + [1] * 9, undecided=[True] + [False] * 11)
-    text = words(applications_report({"stored": as_read(own)}, {}, True))
+    text = words(report({"mixture": as_read(own)}, {}, True))
     assert "On 3 images the first place is shared" in text
     assert "On 1 image all methods have the same score" in text
 
@@ -114,7 +127,7 @@ def test_true_quality_is_the_judge_of_steering_whatever_the_score_says(
 
 def test_too_few_images_are_no_evidence() -> None:
     own = {"steering": as_read(steering(4, gain=1.0))}
-    text = words(applications_report(own, {}, True))
+    text = words(report(own, {}, True))
     assert "too few images to say whether people would be better served" in text
     assert "With 4 images there are no intervals" in text
     assert "4 maps" not in text and "3 of 12 maps look like nothing" in text
@@ -165,7 +178,7 @@ def test_every_part_of_the_papers_has_a_row_that_says_if_it_was_seen(document: D
 
 
 def test_missing_parts_and_pictures_are_said_and_nothing_is_claimed() -> None:
-    document = applications_report({}, {}, False)
+    document = report({}, {}, False)
     text = words(document)
     for what in (
         "No application has been run", "mixture of methods: it was not", "Steering: it was not",
@@ -188,7 +201,7 @@ def test_without_a_judge_nobody_is_said_to_be_served(tables: Tables) -> None:
     parts = {
         name: {key: blind(frame) for key, frame in own.items()} for name, own in tables.items()
     }
-    document = applications_report(parts, {}, False)
+    document = report(parts, {}, False)
     text = words(document)
     assert "people would be better served" not in text.replace(
         "nobody judges whether people would be better served", ""
@@ -208,8 +221,19 @@ def test_findings_have_a_sentence_for_each_application(tables: Tables) -> None:
 def test_less_is_better_where_the_question_says_so() -> None:
     row: dict[str, Any] = {"low": -0.4, "high": -0.1, "estimate": -0.2, "n": 9}
     assert (verdict(row), verdict(row, -1)) == ("worse", "better")
-    document = applications_report({"steering": as_read(steering())}, {}, True, question="Q5")
-    assert "The score did not even improve" in words(document)
+    own = {"steering": as_read(steering())}
+    assert "The score did not even improve" in words(report(own, {}, True, "Q5"))
+
+
+def test_what_is_better_is_what_the_protocol_of_the_study_says() -> None:
+    """P1 asks in Q5 how alike two explanations are, P2 how different."""
+    own = {"steering": as_read(steering())}
+    printed = {version: words(report(own, {}, True, "Q5", version)) for version in ("p1", "p2")}
+    assert "few stars are good news" in printed["p2"]
+    assert "few stars are good news" not in printed["p1"]
+    assert "The score did not even improve" not in printed["p1"]
+    for version, text in printed.items():
+        assert load_protocol(version).question("Q5").wording in text
 
 
 def test_settings_are_drawn_in_the_order_of_their_numbers() -> None:

@@ -18,8 +18,7 @@ from reports.plots.correlation import (
     parts_heatmap,
     question_heatmap,
 )
-from reports.replication.names import plain_variants
-from reports.replication.published import published_tables
+from reports.replication.rows import plain_variants, published_tables
 from reports.typesetting import compiled
 from tests.analysis.rows import one
 from tests.reports.studies import as_read, cells, rated, words
@@ -50,14 +49,6 @@ def test_mean_values_of_a_technique_have_a_t_interval_and_count_what_failed() ->
     assert (row["n"], row["failed"]) == (11, 1)
     assert (row["low"], row["high"]) == pytest.approx(expected)
     assert row["sd"] == pytest.approx(given.std())
-
-
-def test_labels_are_made_of_votes_if_there_are_none() -> None:
-    values, labels, samples = rated()
-    votes = labels.assign(annotator_id="a", rating=labels["mode"])
-    given = correlation_tables(values, labels, samples, resamples=20)["correlations"]
-    made = correlation_tables(values, None, samples, votes, resamples=20)["correlations"]
-    pd.testing.assert_frame_equal(given, made)
 
 
 def test_questions_are_correlated_for_each_kind() -> None:

@@ -13,9 +13,13 @@ from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
 from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
 from reports.pages.dataset import dataset_report
-from reports.pages.preference import differences_in_words
-from reports.pages.rankings import concordance_in_words
-from reports.pages.techniques import favourites_in_words, mean_ranks_in_words, order_in_words
+from reports.pages.preference import (
+    concordance_in_words,
+    differences_in_words,
+    favourites_in_words,
+    mean_ranks_in_words,
+    order_in_words,
+)
 from reports.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
@@ -38,7 +42,7 @@ def words(document: Document) -> str:
     return "\n".join(said)
 
 
-def report(folder: Path) -> Document:
+def report(folder: Path, version: str = "p2") -> Document:
     """The report on a small study with everything but the gallery."""
     ratings, people, shown = simulate(Study(samples=90, technique=0.8), 0)
     ranks = [
@@ -53,7 +57,7 @@ def report(folder: Path) -> Document:
     picture = folder / "datasets.png"
     picture.write_bytes(_png())
     tables = {"dataset": counts, "preference": preference_tables(ratings, shown, rankings)}
-    return dataset_report(tables, {"datasets": picture}, True)
+    return dataset_report(tables, {"datasets": picture}, True, load_protocol(version))
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +99,11 @@ def test_pictures_that_were_not_drawn_are_said_to_be_missing(whole: Document) ->
 
 
 def test_nothing_at_all_still_makes_a_report_that_says_so() -> None:
-    document = dataset_report({}, {}, False)
+    document = dataset_report({}, {}, False, load_protocol())
     assert not any(isinstance(block, Table | Picture) for block in document.blocks)
     assert compiled(document, {}).startswith(b"%PDF")
-    reasons = dataset_report({"dataset": dataset_tables(votes=VOTES, annotators=PEOPLE)}, {}, False)
+    counted = {"dataset": dataset_tables(votes=VOTES, annotators=PEOPLE)}
+    reasons = dataset_report(counted, {}, False, load_protocol())
     assert "no table of images was given" in words(reasons)
 
 
@@ -166,3 +171,7 @@ def test_the_published_protocol_says_which_questions_are_turned(whole: Document)
         name for name in load_protocol().stars if load_protocol().question(name).direction == -1
     ]
     assert f"On {fewer[0]} fewer stars are better" in words(whole)
+
+
+def test_the_protocol_of_the_study_says_which_questions_are_turned(tmp_path: Path) -> None:
+    assert "fewer stars are better" not in words(report(tmp_path, "p1"))

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.suites.agreement import agreement_tables
 from analysis.suites.preference import preference_tables
-from reports.document import Note, Picture, Table
-from reports.pages.findings import (
+from pasta.annotations.protocol import load_protocol
+from reports.document import Document, Note, Picture, Table
+from reports.pages.headlines import (
     Parts,
     bias_findings,
+    changes,
     correlation_findings,
     headline_findings,
+    headline_numbers,
     preference_findings,
     score_findings,
 )
-from reports.pages.headlines import changes, headline_numbers
 from reports.pages.overview import overview_report
 from reports.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
+from tests.analysis.suites import agreement_and_bias
 from tests.reports import applications_made_up as made_up
 from tests.reports.test_dataset_pages import words
 
@@ -55,25 +59,39 @@ def parts() -> Parts:
     """All parts of a small study."""
     ratings, people, shown = simulate(Study(samples=60, technique=0.8), 0)
     return {
-        "agreement": agreement_tables(ratings, people, shown, resamples=50, permutations=50),
+        "agreement": agreement_and_bias(ratings, people, shown),
         "preference": preference_tables(ratings, shown),
         "correlation": {"correlations": CORRELATIONS},
         "score": {"summary": SUMMARY, "differences": DIFFERENCES},
     }
 
 
+def report(
+    parts: Parts,
+    simulated: bool = False,
+    applications: Parts | None = None,
+    version: str = "p2",
+    question: str = "Q1",
+    before: Mapping[str, float | None] | None = None,
+) -> Document:
+    protocol = load_protocol(version)
+    return overview_report(
+        parts, applications or {}, simulated, protocol=protocol, question=question, before=before
+    )
+
+
 def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
-    uses = {"stored": made_up.stored(), "steering": made_up.steering()}
-    document = overview_report(parts, True, before={}, applications=uses)
+    uses = {"mixture": made_up.mixture(), "steering": made_up.steering()}
+    document = report(parts, True, uses, before={})
     said = words(document)
     assert "quadratic kappa of" in said and "is liked most" in said and "Spearman's rho" in said
     assert not any(isinstance(block, Note) for block in document.blocks)
-    again = overview_report(parts, True, before={}, applications=uses)
+    again = report(parts, True, uses, before={})
     assert compiled(document, {}) == compiled(again, {})
 
 
 def test_without_any_part_each_is_said_to_be_missing() -> None:
-    document = overview_report({}, False)
+    document = report({})
     assert sum(isinstance(block, Note) for block in document.blocks) == 6
     assert not any(isinstance(block, Picture | Table) for block in document.blocks)
     assert compiled(document, {}).startswith(b"%PDF")
@@ -134,8 +152,8 @@ def test_changes_come_largest_first_and_new_or_lost_ones_last() -> None:
 def test_a_previous_version_adds_a_page_and_none_does_not(parts: Parts) -> None:
     now = headline_numbers(parts)
     before = now | {"score.qwk.ordinal.Q1": 0.1}
-    said = words(overview_report(parts, False, before=before))
+    said = words(report(parts, before=before))
     assert f"1 of {len(now)} headline numbers changed" in said
     assert "The largest change is that of score.qwk.ordinal.Q1" in said
-    assert "None of" in words(overview_report(parts, False, before=now))
-    assert "Changes since" not in words(overview_report(parts, False))
+    assert "None of" in words(report(parts, before=now))
+    assert "Changes since" not in words(report(parts))

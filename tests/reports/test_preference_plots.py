@@ -7,16 +7,17 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from reports.plots.dataset import perturbations_figure, stars_figure
-from reports.plots.overview import people_and_score_figure
 from reports.plots.preference import (
     critical_difference_figure,
     favourites_figure,
     group_runs,
     groups_figure,
+    perturbations_figure,
+    positions_figure,
     ranking_figure,
+    stars_figure,
 )
-from reports.plots.rankings import positions_figure
+from reports.plots.score import people_and_score_figure
 
 KINDS = pd.DataFrame(
     {

@@ -10,9 +10,14 @@ from scipy import stats
 from reports.pages.replication import replication_document
 from reports.plots.replication import replication_figure
 from reports.replication.measured import study_facts
-from reports.replication.names import technique_keys
-from reports.replication.published import published_table, published_tables
-from reports.replication.rows import judged, over_runs, paper_rows
+from reports.replication.rows import (
+    judged,
+    over_runs,
+    paper_rows,
+    published_table,
+    published_tables,
+    technique_keys,
+)
 from reports.replication.table import COLUMNS, SECTIONS, replication_table, verdict_counts
 from reports.typesetting import compiled
 from tests.analysis.rows import one

@@ -7,10 +7,9 @@ import pytest
 
 from reports.document import Document, Picture
 from reports.names import LEAVE_ONE_OUT, OWN_VOTE
-from reports.pages.score import score_document, titles_of
-from reports.pages.score_ablations import study_rows
-from reports.plots.ablations import ablation_figure, differences_figure
-from reports.replication.published import published_tables
+from reports.pages.score import score_document, study_rows, titles_of
+from reports.plots.score import ablation_figure, differences_figure
+from reports.replication.rows import published_tables
 from reports.typesetting import compiled
 from tests.reports.studies import as_read, cells, words
 

@@ -1,30 +1,97 @@
-"""A mixture of methods, and techniques by faithfulness and score (P2, Figures 7 and 1)."""
+"""Explanations chosen by their score: the mixture, the Pareto front, and examples."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
-from reports.document import Block, Column, Heading, Note, Table, Text
-from reports.names import model_name, technique_name
-from reports.pages.applications_words import (
-    BLANK,
-    DIFFERENCE,
-    MEASURES,
-    change,
-    drawn,
-    method_title,
-    printed,
-    served,
-    top,
-    verdict,
-)
+from reports.document import Block, Column, Heading, Note, Picture, Table, Text
+from reports.names import METHODS, dataset_name, model_name, technique_name
 from reports.pages.parts import Tables, chosen, one, picture, table
 from reports.plots.applications import comparison_figure, pareto_figure, wins_figure
-from reports.words import count, interval, listed, number, share
+from reports.replication.rows import published_table
+from reports.words import count, interval, listed, number, share, signed
+
+Parts = Mapping[str, Mapping[str, pd.DataFrame]]
+Verdict = Literal["better", "worse", "open", "unknown"]
+BLANK = "\N{NO-BREAK SPACE}"  # a cell that is empty on purpose, not for want of a value
+MEASURES = {
+    "score": "predicted stars",
+    "faithfulness": "faithfulness",
+    "quality": "true quality",
+}
+SHEET = 1800  # pixels of a picture that is as wide as the text
+DIFFERENCE = [
+    Column("estimate", "difference", "signed"),
+    Column("low", "95 % interval", "interval"),
+    Column("better", "better", "0"),
+    Column("equal", "equal", "0"),
+    Column("worse", "worse", "0"),
+]
+
+
+def verdict(row: Mapping[str, Any] | None, up: int = 1) -> Verdict:
+    """Whether a difference is clearly an improvement; ``up`` is -1 where less is better."""
+    if row is None or pd.isna(row["low"]) or pd.isna(row["high"]):
+        return "unknown"
+    low, high = sorted((up * row["low"], up * row["high"]))
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "open"
+
+
+def change(row: Mapping[str, Any], places: int = 2) -> str:
+    """ "+0.24 [0.04, 0.47]", without an interval where there are too few images for one."""
+    if pd.isna(row["low"]):
+        return signed(row["estimate"], places)
+    return f"{signed(row['estimate'], places)} {interval(row['low'], row['high'], places)}"
+
+
+def top(frame: pd.DataFrame, values: pd.Series[Any]) -> dict[str, Any]:
+    """The row with the largest of these values, which belong to its rows."""
+    return {str(name): value for name, value in frame.iloc[int(values.to_numpy().argmax())].items()}
+
+
+def served(row: Mapping[str, Any] | None, up: int = 1) -> str:
+    """The end of a sentence: would people be better served?"""
+    if row is None:
+        return "nobody judges whether people would be better served"
+    return {
+        "better": "people would be better served",
+        "worse": "people would be worse served",
+        "open": "it is not clear that people would be better served",
+        "unknown": "there are too few images to say whether people would be better served",
+    }[verdict(row, up)]
+
+
+def printed(fact: str) -> float:
+    """A number from the running text of the papers."""
+    values = published_table("pasta_text_numbers").set_index("fact")["value"]
+    return float(values[fact])
+
+
+def method_title(key: str) -> str:
+    """``gradcam/resnet50`` or ``gradcam`` as "GradCAM"."""
+    method = str(key).partition("/")[0]
+    return METHODS.get(method, str(key))
+
+
+def drawn(
+    pictures: Mapping[str, Path], name: str, caption: str, alt: str, share: float = 1.0
+) -> list[Block]:
+    """A picture file at the size it was drawn for, or a note that it is missing."""
+    from PIL import Image
+
+    file = pictures.get(name)
+    if file is None or not file.is_file():
+        return [Note(f"The picture “{name}” has not been drawn.", "missing")]
+    with Image.open(file) as opened:
+        width = opened.size[0]
+    return [Picture(file, caption, alt, share * min(1.0, width / SHEET))]
+
 
 HELD_OUT, ALL, CROSSED = "held-out", "all", "cross-fitted"
 MEAN, CEILING, ELSEWHERE = "mean of all methods", "best possible", "best on other images"
@@ -284,4 +351,88 @@ def _front_table(places: pd.DataFrame) -> Table:
         "Techniques that no other of the same classifier beats in both. Images: on how many it is "
         "on the image's own front; front: whether it is on that of all classifiers.",
         note=note,
+    )
+
+
+GROUPS = {
+    "best": "highest predicted scores",
+    "worst": "lowest predicted scores",
+    "better than predicted": "people kinder than predicted",
+    "worse than predicted": "people harsher than predicted",
+}
+_VOTES = [f"votes_{star}" for star in range(1, 6)]
+
+
+def examples_blocks(tables: Tables | None, pictures: Mapping[str, Path]) -> list[Block]:
+    """A table of examples, and their pictures."""
+    blocks: list[Block] = [Heading("Examples")]
+    found = table(tables, "examples")
+    if found.empty:
+        return [*blocks, Note("Examples: no explanation has both votes and a score.", "missing")]
+    unseen = bool(found["held_out"].astype(bool).all())
+    furthest = top(found, found["surprise"].abs())
+    blocks += [
+        Text(
+            "Explanations with the best and the worst predicted scores, and those on which votes "
+            "and prediction are furthest apart. "
+            + (
+                "The scorer has not seen their images. "
+                if unseen
+                else "The scorer may have seen their images: there are no held-out ones. "
+            )
+            + f"The largest surprise is {technique_name(str(furthest['technique']))} on "
+            f"{furthest['sample_id'].split('/')[0]}/{_image(furthest['sample_id'])}: "
+            f"{number(furthest['score'])} stars predicted, {number(furthest['mean'])} given. "
+            "Surprises were searched for; they are not typical."
+        ),
+        _table(found),
+        *drawn(
+            pictures,
+            "examples",
+            "The same explanations as people see them, with predicted stars and votes.",
+            "Rows of explanations: best, worst, better and worse than predicted",
+        ),
+    ]
+    return blocks
+
+
+def _image(sample: str) -> str:
+    return str(sample).split("/")[1]
+
+
+def _table(found: pd.DataFrame) -> Table:
+    inside = found["mean"].between(found["low"], found["high"])
+    rows = found.assign(
+        set=found["group"].map(GROUPS).fillna(found["group"]).where(found["place"] == 1, BLANK),
+        name=found["technique"].map(lambda key: technique_name(str(key))),
+        image=[
+            f"{dataset_name(str(dataset))} {_image(sample)}"
+            for dataset, sample in zip(found["dataset"], found["sample_id"], strict=True)
+        ],
+        votes=[
+            " ".join(
+                str(star) for star, name in enumerate(_VOTES, 1) for _ in range(int(row[name]))
+            )
+            for _, row in found.iterrows()
+        ],
+        ends=[
+            interval(low, high, 1) for low, high in zip(found["low"], found["high"], strict=True)
+        ],
+    )
+    return Table(
+        rows,
+        [
+            Column("set", "group"),
+            Column("image", "image"),
+            Column("name", "technique"),
+            Column("score", "predicted", "0.00"),
+            Column("ends", "90 % interval"),
+            Column("votes", "votes"),
+            Column("mode", "mode", "0"),
+            Column("mean", "mean", "0.0"),
+        ],
+        "Votes and predicted stars, laid out as P1's Tables 21 and 22.",
+        note=f"On {int(inside.sum())} of {len(found)} the mean vote lies within the predicted "
+        "interval.",
+        widths=[0.15, 0.17, 0.2, 0, 0, 0, 0, 0],
     )

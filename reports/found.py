@@ -1,0 +1,130 @@
+"""What the stages have left on disk, as far as a report says that it reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.suites.tables import Tables, joined
+from pasta import store
+from pasta.annotations.protocol import Protocol, load_protocol
+from pasta.params import Params, load_params
+from pasta.paths import DATA, FIGURES, PARAMS
+from reports.replication.rows import published_tables
+from reports.replication.table import replication_table
+
+VOTES, SCORE = "votes", "score"
+ANALYSES = tuple(
+    f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
+)
+APPLICATIONS = tuple(
+    f"applications/{name}" for name in ("mixture", "steering", "backbones", "tuning")
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The tables of a project, read when they are first used.
+
+    Attributes
+    ----------
+    root
+        The folder of the project.
+    reads
+        Folders below ``pipelines/data``; no other is looked into, so that what a report declares
+        is what it depends on.
+    figures
+        Pictures of ``reports/figures`` that are shown.
+    """
+
+    root: Path
+    reads: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+
+    @cached_property
+    def parts(self) -> dict[str, Tables]:
+        """The tables of analyses that have run, by name, and of the score.
+
+        Those on bias stand with those on agreement.
+        """
+        found = self._tables((*ANALYSES, SCORE))
+        if "bias" in found:
+            found["agreement"] = joined(found.get("agreement", {}), found.pop("bias"))
+        return found
+
+    @cached_property
+    def applications(self) -> dict[str, Tables]:
+        """The tables of applications that have run, by name."""
+        return self._tables(APPLICATIONS)
+
+    @cached_property
+    def published(self) -> Tables:
+        """What the papers print."""
+        return published_tables()
+
+    @cached_property
+    def replication(self) -> pd.DataFrame:
+        """Every number that the papers print, beside ours."""
+        return replication_table(self.published, beside_papers(self.parts, self.applications))
+
+    @cached_property
+    def simulated(self) -> bool:
+        """Whether there is a simulated vote among all."""
+        if VOTES not in self.reads:
+            raise LookupError(f"the report does not declare that it reads {VOTES!r}")
+        return bool(store.read_json(self.root / DATA / VOTES / "annotations.json")["simulated"])
+
+    @cached_property
+    def params(self) -> Params:
+        """The parameters of the project."""
+        return load_params(self.root / PARAMS)
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """What annotators of this study were asked."""
+        return load_protocol(self.params.annotations.protocol)
+
+    @property
+    def pictures(self) -> dict[str, Path]:
+        """Declared figures that were drawn, and the pictures of applications, by name."""
+        files = [self.root / FIGURES / name for name in self.figures]
+        for folder in (one for one in APPLICATIONS if one in self.reads):
+            files += sorted((self.root / DATA / folder / "pictures").glob("*.jpg"))
+        return {file.stem: file for file in files if file.is_file()}
+
+    def _tables(self, folders: tuple[str, ...]) -> dict[str, Tables]:
+        own = {
+            one.rpartition("/")[2]: self.root / DATA / one for one in folders if one in self.reads
+        }
+        return {name: store.read_csvs(folder) for name, folder in own.items() if folder.is_dir()}
+
+
+def beside_papers(parts: Mapping[str, Tables], applications: Mapping[str, Tables]) -> Tables:
+    """The tables that stand beside the papers' numbers, by the names the replication uses."""
+    names = {
+        "correlations": ("correlation", "correlations"),
+        "values": ("correlation", "values"),
+        "score": ("score", "summary"),
+        "technique_scores": ("preference", "technique_scores"),
+        "positions": ("preference", "positions"),
+        "facts": ("dataset", "facts"),
+    }
+    found = {
+        name: parts[part][table]
+        for name, (part, table) in names.items()
+        if table in parts.get(part, {})
+    }
+    tried = applications.get("tuning", {}).get("candidates")
+    return found if tried is None else found | {"kernel_width": kernel_widths(tried)}
+
+
+def kernel_widths(candidates: pd.DataFrame) -> pd.DataFrame:
+    """Predicted stars of LIME by its kernel width, as P1's Table 23 has them."""
+    own = candidates[candidates["technique"] == "lime/resnet50"]
+    widths = own["candidate"].str.extract(r"^kernel_width ([0-9.]+)$")[0]
+    frame = own.assign(kernel_width=pd.to_numeric(widths), estimate=own["score"])
+    return frame.dropna(subset=["kernel_width"])[["kernel_width", "estimate", "low", "high"]]

@@ -1,0 +1,256 @@
+"""Reports are built from what they declare, know where it comes from, and never load torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pypdfium2
+import pytest
+from mlflow.utils.search_utils import SearchUtils
+
+from pasta import store
+from pasta.errors import PastaError
+from pasta.paths import DATA, HEADLINES
+from reports.catalog import REPORTS, build, names
+from reports.document import Bullets, Document, Note, Table, Text
+from reports.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found, beside_papers, kernel_widths
+from reports.pages.headlines import previous_headlines
+from reports.provenance import provenance, search
+from tests.analysis.suites import agreement_and_bias
+from tests.conftest import ROOT
+from tests.reports.applications_made_up import steering
+
+LOCK = """\
+stages:
+  votes:
+    cmd: x
+    outs:
+    - path: pipelines/data/votes
+      md5: 0123456789abcdef.dir
+  analyse@agreement:
+    cmd: x
+    deps:
+    - path: pipelines/data/votes
+      md5: 0123456789abcdef.dir
+    outs:
+    - path: pipelines/data/analyse/agreement
+      md5: fedcba9876543210.dir
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with one commit, a lock, and what analyses of agreement and bias leave."""
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
+    (tmp_path / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    (tmp_path / "dvc.lock").write_text(LOCK)
+    ratings = pd.DataFrame(
+        [
+            (f"s{sample}", f"a{rater}", question, 1 + (sample + (rater == 2) * (sample % 3)) % 5)
+            for sample in range(20)
+            for rater in range(3)
+            for question in ("Q1", "Q5")
+        ],
+        columns=["sample_id", "annotator_id", "question", "rating"],
+    )
+    found, bias = agreement_and_bias(ratings), ("people", "groups", "group_tests", "model")
+    own = {name: found[name] for name in (*bias, "text_bias", "box_bias")}
+    data = tmp_path / DATA
+    store.write_csvs(own | {"missing": found["missing"]}, data / "analyse/bias")
+    store.write_csvs(
+        {name: frame for name, frame in found.items() if name not in own},
+        data / "analyse/agreement",
+    )
+    store.write_csvs(steering(), data / "applications/steering")
+    store.write_json({"simulated": 0}, data / "votes/annotations.json")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "params.yaml", "dvc.yaml")
+    git(tmp_path, "commit", "-q", "-m", "start")
+    return tmp_path
+
+
+def made(name: str, root: Path) -> Document:
+    """One report before it is typeset."""
+    entry = REPORTS.entry(name)
+    return entry.value(Found(root, entry.metadata["reads"], entry.metadata.get("figures", ())))
+
+
+def parsed(expression: str) -> list[dict[str, str]]:
+    """As MLflow reads it."""
+    found: list[dict[str, str]] = SearchUtils.parse_search_filter(expression)  # type: ignore[no-untyped-call]
+    return found
+
+
+def texts(document: Document) -> str:
+    found = []
+    for block in document.blocks:
+        if isinstance(block, Text | Note):
+            found.append(block.text)
+        elif isinstance(block, Bullets):
+            found += block.items
+        elif isinstance(block, Table):
+            found += [cell for row in block.data()["rows"] for cell in row]
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_report_is_built_from_what_is_there_twice_the_same(name: str, root: Path) -> None:
+    first = build(name, root)
+    assert first == root / f"reports/{name}.pdf"
+    second = build(name, root, root / "again.pdf")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_title_page_names_commit_profile_versions_and_where_the_runs_are(root: Path) -> None:
+    pdf = pypdfium2.PdfDocument(build("agreement", root))
+    title = pdf[0].get_textpage().get_text_range()
+    pdf.close()
+    commit = git(root, "rev-parse", "HEAD")
+    assert commit[:12] in title and "demo" in title and "simulated votes" not in title
+    assert "votes · 0123456789" in title and "analyse/agreement · fedcba9876" in title
+    assert "analyse@agreement" in title
+
+
+def test_an_unknown_report_is_an_error_that_names_the_nearest(root: Path) -> None:
+    with pytest.raises(PastaError, match=r"'agrement'.*'agreement'"):
+        build("agrement", root)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_report_reads_nothing_that_it_does_not_declare(
+    name: str, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage that reads what it does not declare is not repeated when that changes."""
+    table = pd.DataFrame({"section": ["x"], "why": ["nothing was computed"]})
+    for folder in (*ANALYSES, SCORE, *APPLICATIONS):
+        if not (root / DATA / folder).is_dir():
+            store.write_csvs({"missing": table}, root / DATA / folder)
+    read, before = [], store.read_csvs
+
+    def recorded(folder: Path) -> dict[str, pd.DataFrame]:
+        read.append(folder.relative_to(root / DATA).as_posix())
+        return before(folder)
+
+    monkeypatch.setattr(store, "read_csvs", recorded)
+    made(name, root)
+    reads = REPORTS.entry(name).metadata["reads"]
+    assert set(read) == set(reads) - {VOTES}
+
+
+def test_without_a_declaration_a_folder_is_not_looked_into(root: Path) -> None:
+    found = Found(root, ("analyse/agreement",))
+    assert set(found.parts) == {"agreement"} and "model" not in found.parts["agreement"]
+    assert found.applications == {} and beside_papers(found.parts, found.applications) == {}
+    with pytest.raises(LookupError, match="votes"):
+        assert found.simulated
+    with pytest.raises(PastaError, match="no tables yet"):
+        store.read_csvs(root / DATA / "nothing")
+
+
+def test_bias_stands_with_agreement_and_what_both_lack_is_in_one_table(root: Path) -> None:
+    tables = Found(root, ("analyse/agreement", "analyse/bias")).parts["agreement"]
+    assert {"agreement", "model"} <= set(tables)
+    assert {"kinds", "sex", "text_bias"} <= set(tables["missing"]["section"])
+
+
+def test_versions_are_those_of_the_inputs_whatever_runs_later(root: Path) -> None:
+    """DVC writes to its lock after every stage, also those that run beside the report."""
+    before = provenance(root, REPORTS.entry("agreement").metadata["reads"])
+    later = "  score:\n    cmd: x\n    outs:\n    - path: pipelines/data/score\n      md5: aa\n"
+    (root / "dvc.lock").write_text(LOCK + later)
+    assert provenance(root, REPORTS.entry("agreement").metadata["reads"]) == before
+    assert before["Data (path · md5)"] == ["votes · 0123456789", "analyse/agreement · fedcba9876"]
+    assert "score · aa" in provenance(root, (SCORE,))["Data (path · md5)"]
+
+
+def test_a_version_may_be_that_of_a_folder_around_or_below(root: Path) -> None:
+    inside = provenance(root, ("votes/labels.parquet",))["Data (path · md5)"]
+    around = provenance(root, ("analyse",))["Data (path · md5)"]
+    assert (inside, around) == (["votes · 0123456789"], ["analyse/agreement · fedcba9876"])
+
+
+def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
+    found = provenance(root, ("nowhere",))
+    assert "not committed" not in str(found["Commit"])
+    assert "not pinned yet" in str(found["Data (path · md5)"])
+    (root / "params.yaml").write_text((root / "params.yaml").read_text() + "\n# changed\n")
+    assert "not committed" in str(provenance(root, ())["Commit"])
+
+
+def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
+    for expression in provenance(root, (VOTES,))["Runs (MLflow search)"]:
+        stage, commit = parsed(expression)
+        assert (stage["key"], stage["value"]) == ("stage", "votes")
+        assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
+    assert parsed(search("analyse@bias", None))
+
+
+@pytest.mark.parametrize("version", ["p1", "p2"])
+def test_reports_use_the_protocol_of_the_study(version: str, root: Path) -> None:
+    """With P1 more stars on Q5 are better, with P2 fewer; the analyses know it too."""
+    text = (root / "params.yaml").read_text()
+    assert "  protocol: p2\n" in text and "  question: Q1" in text
+    text = text.replace("  protocol: p2\n", f"  protocol: {version}\n")
+    (root / "params.yaml").write_text(text.replace("  question: Q1", "  question: Q5"))
+    asked = Found(root, ()).protocol.question("Q5")
+    assert asked.direction == {"p1": 1, "p2": -1}[version]
+    assert asked.wording in texts(made("agreement", root))
+    used = texts(made("applications", root))
+    assert asked.wording in used
+    assert ("few stars are good news" in used) == (version == "p2")
+    assert ("On Q5 fewer stars are better" in texts(made("dataset", root))) == (version == "p2")
+
+
+def test_the_version_before_is_the_last_one_with_other_numbers(root: Path) -> None:
+    assert previous_headlines(root, {"kappa": 0.7}) is None
+    file = root / HEADLINES
+    file.parent.mkdir(exist_ok=True)
+    for value in (0.5, 0.6):
+        file.write_text(json.dumps({"kappa": value}))
+        git(root, "add", str(HEADLINES))
+        git(root, "commit", "-q", "-m", "votes")
+    assert previous_headlines(root, {"kappa": 0.7}) == {"kappa": 0.6}  # not committed yet
+    assert previous_headlines(root, {"kappa": 0.6}) == {"kappa": 0.5}  # committed
+    assert previous_headlines(root, {"kappa": 0.6 + 1e-12}) == {"kappa": 0.5}
+
+
+def test_kernel_widths_of_lime_are_read_from_what_tuning_tried() -> None:
+    tried = pd.DataFrame(
+        {
+            "technique": ["lime/resnet50", "lime/resnet50", "gradcam/resnet50"],
+            "candidate": ["kernel_width 0.15", "segments 20", "layer x"],
+            "score": [3.0, 2.0, 1.0],
+            "low": 1.0,
+            "high": 4.0,
+        }
+    )
+    found = kernel_widths(tried)
+    assert found[["kernel_width", "estimate"]].to_numpy().tolist() == [[0.15, 3.0]]
+
+
+def test_tables_that_are_no_more_go(tmp_path: Path) -> None:
+    store.write_csvs({"a": pd.DataFrame({"x": [1]}), "b": pd.DataFrame({"x": [2]})}, tmp_path)
+    store.write_csvs({"a": pd.DataFrame({"x": [3]})}, tmp_path)
+    found = store.read_csvs(tmp_path)
+    assert list(found) == ["a"] and found["a"]["x"].tolist() == [3]
+
+
+def test_no_report_and_no_analysis_loads_torch() -> None:
+    script = (
+        "import sys, reports.catalog, pipelines.analyse, pipelines.report, pipelines.headlines\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
+    assert done.returncode == 0
