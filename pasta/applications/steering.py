@@ -54,18 +54,24 @@ class Asked:
         """Raw maps (weights, height, width), one for each lambda."""
         require_weights(weights)
         probabilities = np.asarray(compute.to_numpy(self.probabilities), np.float64)
-        scores = torch.from_numpy(matched(self.goodness, probabilities))
-        scores = scores.float().to(self.probabilities.device)  # as maps are added up
-        plain = importance(self.masks, self.probabilities, self.keep)
-        liked = importance(self.masks, scores, self.keep)
-        mixed = [one * liked + (1 - one) * plain for one in weights]
-        return np.asarray(compute.to_numpy(torch.stack(mixed)), np.float32)
+        scores = torch.from_numpy(matched(self.goodness, probabilities)).float()
+        scores = scores.to(self.probabilities.device)
+        found = mix_maps(self.masks, self.keep, self.probabilities, scores, weights)
+        return np.asarray(compute.to_numpy(found), np.float32)
 
     @property
     def equal(self) -> bool:
         """Whether all masks have the same score, so that the score cannot steer."""
         known = self.goodness[np.isfinite(self.goodness)]
         return len(known) == 0 or bool(np.ptp(known) <= FLAT)
+
+
+def mix_maps(
+    masks: Masks, keep: float, probabilities: Tensor, scores: Tensor, weights: Sequence[float]
+) -> Tensor:
+    """Maps (weights, height, width) of masks, one for each lambda, where the masks are."""
+    plain, liked = importance(masks, probabilities, keep), importance(masks, scores, keep)
+    return torch.stack([one * liked + (1 - one) * plain for one in weights])
 
 
 def require_weights(weights: Sequence[float]) -> None:

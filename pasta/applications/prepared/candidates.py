@@ -169,23 +169,19 @@ class _LimeAnswers:
     scores: list[Tensor]
 
     def maps(self, kernel_width: float, penalty: float) -> Tensor:
-        """LIME's regression with these settings, image by image."""
+        """LIME's regression with these settings, image by image, in main memory."""
         found = []
         for labels, switches, scores in zip(self.labels, self.switches, self.scores, strict=True):
-            weights = kernel(switches, kernel_width)
-            rows, values = switches.double()[None], scores.double()[None]
-            [slopes] = ridge(rows, values, weights[None], penalty)
-            found.append(spread(slopes, labels))
+            inputs, values = switches.double()[None], scores.cpu().double()[None]
+            [slopes] = ridge(inputs, values, kernel(switches, kernel_width)[None], penalty)
+            found.append(spread(slopes, labels.cpu()))
         return torch.stack(found).float()
 
 
 def _ask_lime(given: Given, settings: Any) -> _LimeAnswers:
     labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
-    where = given.images.device
     switches = [
-        random_switches(settings.samples, number_of(label), given.generator(number, "lime")).to(
-            where
-        )
+        random_switches(settings.samples, number_of(label), given.generator(number, "lime"))
         for number, label in enumerate(labels)
     ]
     hidden = [mean_colours(*pair) for pair in zip(given.images, labels, strict=True)]
