@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from pasta.layout import Group
@@ -23,6 +24,8 @@ from tests.scoring.small_scorer import make_root, make_scorer, tiny
 
 torch.set_num_threads(1)
 DATASET = "catsdogscars"
+_NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+DEVICES = ["meta", pytest.param("cuda", marks=[pytest.mark.gpu, _NO_GPU])]
 DISTILLATION = DistillationParams(
     images=16,
     epochs=3,

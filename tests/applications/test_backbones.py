@@ -37,8 +37,15 @@ from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.prompts import prompts
 from pasta.params.applications import ApplicationsParams, BackbonesParams
 from pasta.seeds import generator
-from reports.plots.applications_backbones import backbone_figure
-from tests.applications.small import DATASET, DISTILLATION, Small, small_project, tower
+from reports.plots.applications import backbone_figure
+from tests.applications.small import (
+    DATASET,
+    DEVICES,
+    DISTILLATION,
+    Small,
+    small_project,
+    tower,
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +141,7 @@ class TestTowers:
         assert torch.equal(students[0].text_features(texts), teacher.text_features(texts))
         assert students[0].size == teacher.size and not students[0].visual.training
 
-    @pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=pytest.mark.gpu)])
+    @pytest.mark.parametrize("device", DEVICES)
     def test_a_step_of_distillation_stays_on_the_device_of_the_student(
         self, small: Small, device: str
     ) -> None:

@@ -25,7 +25,7 @@ from pasta.params.baselines import PenaltyParams
 from pasta.scoring import material as material_module
 from pasta.scoring import public
 from pasta.scoring.base import SCORERS, Fitted, Rated
-from pasta.scoring.folder import register_all, save_scorer
+from pasta.scoring.folder import save_scorer
 from pasta.scoring.material import collect
 from pasta.scoring.splits import split
 from pasta.seeds import generator
@@ -135,7 +135,6 @@ def _fitted(embedded: dict[str, Embedded]) -> Fitted:
     stars = generator(0, "stars").uniform(1, 5, (len(vectors), 2)).astype(np.float32)
     rated = Rated(with_label(vectors, labels), np.ones((len(vectors), 2, 5), np.int64), stars)
     known = rated.at(np.isfinite(vectors).all(axis=1))
-    register_all()
     settings: Any = PenaltyParams(alpha=1.0)
     return SCORERS["ridge"].fit(known, known, settings, 0)
 
@@ -146,7 +145,7 @@ def _labels(samples: list[str]) -> pd.DataFrame:
     rows = [
         {"sample_id": sample, "question": question, **plain, "entropy": 2.3, "simulated": True}
         for sample in samples
-        for question in ASKED
+        for question in tables.QUESTIONS
     ]
     return tables.LABELS.frame(rows)
 

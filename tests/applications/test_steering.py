@@ -38,6 +38,7 @@ from pasta.params.explanations import RiseParams
 from pasta.scoring.results import Scores
 from pasta.scoring.score import PastaScore
 from pasta.seeds import generator
+from tests.applications.small import DEVICES
 from tests.embedding.small import settings as embedding
 from tests.explanations.networks import pictures, small_view
 from tests.scoring.small_scorer import SIDE, make_root, make_scorer, tiny
@@ -189,7 +190,7 @@ def test_every_dataset_gives_about_as_many_images() -> None:
     assert share_out([a, b, c], 2) == [(a, 1), (b, 1)]
 
 
-@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("device", DEVICES)
 def test_masks_are_drawn_and_mixed_where_they_are(device: str) -> None:
     drawn = random_masks(6, 4, 0.5, (SIDE, SIDE), torch.Generator().manual_seed(0))
     masks = Masks(drawn.grids.to(device), drawn.shifts.to(device), drawn.size)

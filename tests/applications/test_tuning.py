@@ -39,7 +39,7 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.engine import Work, attributions
 from pasta.explanations.techniques import technique
 from pasta.models import checkpoint
-from reports.plots.applications_tuning import tuning_figure
+from reports.plots.applications import tuning_figure
 from tests.applications.small import DATASET, Small, small_project, with_classifier
 
 LIME, GRADCAM = technique("lime/resnet50"), technique("gradcam/resnet50")
@@ -146,13 +146,6 @@ class TestSearch:
         assert 1 <= len(found.answers) <= 8 and len(first.asked) == len(found.answers) + 1
         search(grid, second, trials=8)
         assert first.asked == second.asked
-
-    def test_few_trials_go_where_the_score_is_high_or_low(self) -> None:
-        grid = widths(*(float(step) for step in range(1, 101)), default=500.0)
-        up, down = Counted(), Counted()
-        search(grid, up, trials=40)
-        search(grid, down, trials=40, direction=-1)
-        assert np.mean(up.asked[20:]) < np.mean(down.asked[20:])
 
 
 def found(default: Any, *others: Any) -> Found:
