@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta.applications.prepared.candidates import count_units, prepare_candidates
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import DATA, project_root
+from pasta.progress import bar
+from pasta.resume import kept_units
+from pasta.stage import run_stage
+from pasta.tracking import tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    out: Annotated[Path, typer.Option(help="folder for the maps")],
-) -> None:
-    """Explain images in FOLDERS that nobody has rated under every setting."""
-    from pasta.quick_start import import_torchvision
-
-    import_torchvision()
-    import torch
-
-    from pasta.applications.prepared.candidates import amount, prepare_candidates
-    from pasta.params import load_params
-    from pasta.paths import processors, project_root
-    from pasta.progress import bar
-
-    torch.set_num_threads(processors())
-    params = load_params()
-    with bar("candidates", amount(params), "settings") as line:
+def main() -> None:
+    """Explain images that nobody has rated under every setting."""
+    params, root = load_params(), project_root()
+    data, own, every = root / DATA, params.applications.tuning, groups(params)
+    inputs = [data / "clip", data / "images", data / "train"]
+    about = own.model_dump(include={"search", "held_out"})
+    with (
+        tracked_run("applications", "candidates", "candidates of tuning", params=about),
+        kept_units("candidates", inputs) as kept,
+        bar("candidates", count_units(every, params), "units") as line,
+    ):
         prepare_candidates(
-            folders, params, project_root(), out, lambda words: line.advance(words=words)
+            every,
+            params,
+            root,
+            data / "candidates",
+            kept,
+            lambda words: line.advance(words=words),
         )
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

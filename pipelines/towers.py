@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from pasta.applications.prepared.towers import prepare_towers
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import DATA, project_root
+from pasta.progress import bar
+from pasta.resume import kept_units
+from pasta.stage import run_stage
+from pasta.tracking import tracked_run
 
-import typer
 
-
-def main(
-    folders: Annotated[list[Path], typer.Argument(help="the datasets' folders")],
-    out: Annotated[Path, typer.Option(help="folder for the maps")],
-) -> None:
-    """Explain images in FOLDERS that nobody has rated on every tower."""
-    from pasta.quick_start import import_torchvision
-
-    import_torchvision()
-    import torch
-
-    from pasta.applications.prepared.towers import prepare_towers
-    from pasta.params import load_params
-    from pasta.paths import project_root
-    from pasta.progress import bar
-
-    params = load_params()
-    torch.set_num_threads(params.applications.backbones.distillation.threads)
-    with bar("towers of growing size", len(params.applications.backbones.towers), "towers") as line:
+def main() -> None:
+    """Explain images that nobody has rated on every tower."""
+    params, root = load_params(), project_root()
+    data, own = root / DATA, params.applications.backbones
+    about = own.model_dump(exclude={"towers"})
+    with (
+        tracked_run("applications", "towers", "towers of growing size", params=about),
+        kept_units("towers", [data / "clip", data / "images"]) as kept,
+        bar("towers of growing size", len(own.towers), "towers") as line,
+    ):
         prepare_towers(
-            folders, params, project_root(), out, lambda words: line.advance(words=words)
+            groups(params),
+            params,
+            root,
+            data / "towers",
+            kept,
+            lambda words: line.advance(words=words),
         )
 
 
 if __name__ == "__main__":
-    from pasta.stage import run_stage
-
     run_stage(main)

@@ -67,26 +67,6 @@ def tower_trends(scores: pd.DataFrame, resamples: int, seed: int) -> pd.DataFram
     return pd.DataFrame(rows, columns=list(TREND_COLUMNS))
 
 
-def conclude(trends: pd.DataFrame, measure: str = "score") -> str:
-    """One sentence: what the largest tower changed, and whether the families go apart."""
-    own = trends[(trends["group"] == ALL) & (trends["measure"] == measure)].set_index("family")
-    words = [f"{family} {_change(row)}" for family, row in own.iterrows() if family != CONTRAST]
-    ends = f"from {own['from_tower'].iloc[0]} to {own['to_tower'].iloc[0]}"
-    text = f"{ends}, mean {measure}: {'; '.join(words)}"
-    if CONTRAST not in own.index:
-        return text
-    return f"{text}; the difference between the families {_change(own.loc[CONTRAST])}"
-
-
-def _change(row: Any) -> str:
-    if not np.isfinite(row["low"]):
-        return f"{row['estimate']:+.2f} (too few images for an interval)"
-    interval = f"{row['estimate']:+.2f} (95 % CI {row['low']:+.2f} to {row['high']:+.2f})"
-    if row["low"] > 0:
-        return f"{interval}, a rise"
-    return f"{interval}, a fall" if row["high"] < 0 else f"{interval}, no clear change"
-
-
 def _summaries(own: pd.DataFrame, resamples: int, seed: int) -> Iterator[dict[str, Any]]:
     image = own["dataset"] + "/" + own["image_id"]
     for measure in _measures(own):

@@ -15,23 +15,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.applications.backbone_trends import summarise_towers, tower_trends
-from pasta.applications.prepared.fresh import named_images
+from pasta.applications.prepared.held_out import named_images
 from pasta.applications.prepared.towers import MAP_COLUMNS, Explained, load_towers
-from pasta.applications.verdicts import predicted_stars, true_quality
+from pasta.applications.simulated_judge import (
+    Judges,
+    MapJudge,
+    predicted_stars,
+    true_quality,
+)
+from pasta.datasets.stored import StoredDataset
+from pasta.explanations.catalog import METHODS
 from pasta.params import Params
-from pasta.params.applications import ApplicationsParams
-
-if TYPE_CHECKING:
-    from pasta.applications.judge import Judges, MapJudge
-    from pasta.datasets.stored import StoredDataset
-    from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore
 
 SCORE_COLUMNS = (*MAP_COLUMNS, "score", "quality")
 
@@ -64,7 +65,6 @@ class Backbones:
 def run_backbones(
     datasets: Mapping[str, StoredDataset],
     params: Params,
-    settings: ApplicationsParams,
     scorer: PastaScore,
     prepared: Path,
     judges: Judges,
@@ -76,13 +76,13 @@ def run_backbones(
     datasets
         That the maps are of.
     scorer
-        Of the question that the settings ask about.
+        Of the question that the parameters ask about.
     prepared
         The maps, see :mod:`pasta.applications.prepared.towers`.
     judges
         Who know what was planted in simulated raters.
     """
-    explained = load_towers(prepared)
+    explained, settings = load_towers(prepared), params.applications
     scores = explained.rows.assign(score=np.nan, quality=np.nan)
     for key, own in scores.groupby(["dataset", "method"], sort=False):
         dataset, method = map(str, key)
@@ -148,6 +148,4 @@ def _pictures(
 
 
 def _signed(method: str) -> bool:
-    from pasta.explanations.catalog import METHODS
-
     return bool(METHODS.entry(method).metadata["sign"] == "signed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasta.annotations.protocol import load_protocol
-from pasta.applications import pictures
 from pasta.applications.mixture import TIE
-from pasta.applications.pictures import Tile
 from pasta.applications.scores import goodness
+from pasta.applications.sheets import Layout, Line, sheet, stars
 from pasta.errors import PastaError
+from pasta.explanations import rendering
 from pasta.explanations.single import Answer, explain_file
 from pasta.explanations.techniques import techniques
 from pasta.params import load_params
 from pasta.scoring.results import Score
 from pasta.scoring.score import PastaScore
 
-SIZE = 192
+SIZE, LETTERS = 200, 14  # of a tile and of its caption, in pixels
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,14 @@ def best_explanations(
     answers = explain_file(file, dataset, chosen, advance=advance)
     scores = score_answers(metric, answers, dataset)
     wording = load_protocol(protocol).question(question).asked(answers[0].predicted)
-    stars = np.array([one.score for one in scores])
-    ranked = rank(answers, scores, goodness(stars, question, protocol))
+    given = np.array([one.score for one in scores])
+    ranked = rank(answers, scores, goodness(given, question, protocol))
     places = [one.place for one in ranked if one.place is not None]
     return Best(question, wording, ranked, len(places) > 1 and set(places) == {1})
 
 
 def score_answers(metric: PastaScore, answers: Sequence[Answer], dataset: str) -> list[Score]:
     """Predicted ratings; maps with and without a sign are drawn differently."""
-    import warnings
-
     found: dict[int, Score] = {}
     groups: dict[tuple[bool, bool], list[int]] = {}
     for number, answer in enumerate(answers):
@@ -118,11 +117,10 @@ def rank(
 
 def best_picture(best: Best, shown: int = 4) -> NDArray[np.uint8]:
     """The image, the winner, and so many in all of those that follow."""
-    from pasta.explanations import rendering
-
-    first = best.ranked[0].answer
-    tiles = [Tile(pictures.plain(first.pixels, SIZE), "image")]
-    for one in best.ranked[:shown]:
+    first, ranked = best.ranked[0].answer, best.ranked[:shown]
+    layout = Layout(1 + len(ranked), SIZE * (1 + len(ranked)), LETTERS)
+    tiles = [layout.plain(first.pixels)]
+    for one in ranked:
         answer = one.answer
         explanation: rendering.Explanation = (
             rendering.ConceptValues(answer.concepts, answer.shown)
@@ -130,6 +128,6 @@ def best_picture(best: Best, shown: int = 4) -> NDArray[np.uint8]:
             else rendering.HeatMap(answer.shown, answer.technique.signed)
         )
         place = "" if one.place is None else f"{one.place}{' =' if one.tied else ''}. "
-        caption = f"{place}{answer.technique.about['title']}: {pictures.stars(one.score.score)}"
-        tiles.append(Tile(rendering.picture(answer.pixels, explanation, SIZE), caption))
-    return pictures.row(tiles, rendering.says(first.predicted, first.probability))
+        caption = f"{place}{answer.technique.about['title']}: {stars(one.score.score)}"
+        tiles.append(layout.explained(answer.pixels, explanation, caption))
+    return sheet([Line(rendering.says(first.predicted, first.probability), tiles)], layout)

@@ -173,9 +173,9 @@ def run_mixture(
     """Tables ``choices``, ``wins`` and ``comparison`` of the mixture for one classifier.
 
     ``scores`` come from :func:`~pasta.applications.scores.score_stored`, ``measured`` from
-    :func:`~pasta.applications.faithful.measure_stored`, ``crossed`` from
-    :func:`~pasta.applications.crossed.score_crossed`: with them there is also a comparison on all
-    images by scorers that have not seen them.
+    :func:`~pasta.applications.scores.read_faithfulness`, ``crossed`` from
+    :func:`~pasta.applications.cross_validation.cross_validate`: with them there is also a
+    comparison on all images by scorers that have not seen them.
     """
     found = candidates(scores, settings.mixture.backbone, measured=measured)
     choices = choose(found)

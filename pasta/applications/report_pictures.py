@@ -16,64 +16,28 @@ from PIL import Image
 
 from pasta import store
 from pasta.applications.backbones import Backbones
-from pasta.applications.before_after import before_after
 from pasta.applications.examples import VOTES
-from pasta.applications.pictures import Shelf, Tile, plain, stars, stored_tile
 from pasta.applications.prepared.grid import words
-from pasta.applications.sheets import NO_BREAK, Layout, Line, label, number, sheet
+from pasta.applications.sheets import (
+    NO_BREAK,
+    Layout,
+    Line,
+    Shelves,
+    Tile,
+    label,
+    number,
+    sheet,
+    stars,
+)
 from pasta.applications.steering_study import Steered
 from pasta.applications.tuning import Tuned
-from pasta.explanations import rendering
-from pasta.explanations.rendering import HeatMap, Pixels
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.rendering import Pixels
 from pasta.explanations.techniques import technique
 
 MOST, QUALITY = 4, 88  # rows of a sheet; of a JPEG
-Tables = Mapping[str, pd.DataFrame]
-
-
-def applications_pictures(
-    out: Path,
-    folders: Sequence[Path] = (),
-    stored: Tables | None = None,
-    steering: Steered | None = None,
-    backbones: Backbones | None = None,
-    tuning: Sequence[Tuned] = (),
-) -> dict[str, Path]:
-    """Draw whatever can be drawn into the folder ``out``, as JPEG files; gives them by name.
-
-    Names: mixture, pareto, examples (of ``stored``, with the datasets' ``folders``), steering-0
-    and so on (four images each), backbones, tuning-METHOD-BACKBONE.
-    """
-    drawn: dict[str, Pixels] = {}
-    if stored is not None:
-        shelves = {folder.name: Shelf(folder) for folder in folders}
-        drawn |= _present("mixture", mixture_sheet(stored["choices"], stored["scores"], shelves))
-        drawn |= _present("pareto", pareto_sheet(stored["placed"], shelves))
-        drawn |= _present("examples", examples_sheet(stored["examples"], shelves))
-    if steering is not None:
-        for number, found in enumerate(steering_sheets(steering)):
-            drawn[f"steering-{number}"] = found
-    if backbones is not None:
-        drawn |= _present("backbones", backbones_sheet(backbones))
-    for study in tuning:
-        name = f"tuning-{study.technique.key.replace('/', '-')}"
-        drawn |= _present(name, tuning_sheet(study))
-    return {name: save_picture(pixels, out / f"{name}.jpg") for name, pixels in drawn.items()}
-
-
-def readme_picture(
-    file: Path, steering: Steered | None = None, tuning: Sequence[Tuned] = ()
-) -> Path | None:
-    """One picture, 900 pixels wide: the same images before and after, where people gain most.
-
-    None, and no file, if nothing is better by the simulator's true quality; without simulated
-    raters the predicted score has to judge, and the picture says so.
-    """
-    found = before_after(steering, tuning)
-    if found is None:
-        file.unlink(missing_ok=True)
-        return None
-    return save_picture(found, file)
+BEFORE_AFTER = Layout(4, 900, 15)  # for the README
+MEASURES = {"quality": "true quality", "score": "predicted stars", "faithfulness": "faithfulness"}
 
 
 def save_picture(pixels: Pixels, file: Path) -> Path:
@@ -84,9 +48,17 @@ def save_picture(pixels: Pixels, file: Path) -> Path:
     return file
 
 
-def mixture_sheet(
-    choices: pd.DataFrame, scores: pd.DataFrame, shelves: Mapping[str, Shelf]
-) -> Pixels | None:
+def mixture_pictures(found: Mapping[str, pd.DataFrame], shelves: Shelves) -> dict[str, Pixels]:
+    """Sheets of the mixture, the corners of the Pareto plot, and the examples, by name."""
+    drawn = {
+        "mixture": mixture_sheet(found["choices"], found["scores"], shelves),
+        "pareto": pareto_sheet(found["placed"], shelves),
+        "examples": examples_sheet(found["examples"], shelves),
+    }
+    return {name: pixels for name, pixels in drawn.items() if pixels is not None}
+
+
+def mixture_sheet(choices: pd.DataFrame, scores: pd.DataFrame, shelves: Shelves) -> Pixels | None:
     """The winner beside the next two and the last, for the first held-out image of each dataset."""
     lines, layout = [], Layout(5)
     for _, row in _first(choices).iterrows():
@@ -96,16 +68,16 @@ def mixture_sheet(
             ["good", "technique"], ascending=[False, True]
         )
         order = [0, 1, 2, len(own) - 1] if len(own) > 3 else list(range(len(own)))
+        named = [(f"{place + 1}. ", own.iloc[place]) for place in order]
         tiles = [
-            _stored(one, shelves, layout, f"{place + 1}. {_title(one)}: {_values(one)}")
-            for place in order
-            for one in [own.iloc[place]]
+            _stored(one, shelves, layout, f"{place}{_title(one)}: {_values(one)}")
+            for place, one in named
         ]
         lines.append(_with_image(own.iloc[0], shelves, layout, tiles))
     return sheet(lines, layout) if lines else None
 
 
-def pareto_sheet(placed: pd.DataFrame, shelves: Mapping[str, Shelf]) -> Pixels | None:
+def pareto_sheet(placed: pd.DataFrame, shelves: Shelves) -> Pixels | None:
     """The four corners of P2's Figure 1, for the first held-out image of each dataset.
 
     Explanations of the first classifier are split at their medians; the corner's own is the one
@@ -137,7 +109,7 @@ def _corners(own: pd.DataFrame) -> Iterator[tuple[str, pd.Series[Any]]]:
             yield name, one
 
 
-def examples_sheet(examples: pd.DataFrame, shelves: Mapping[str, Shelf]) -> Pixels | None:
+def examples_sheet(examples: pd.DataFrame, shelves: Shelves) -> Pixels | None:
     """A row for each group: explanations with their votes and the predicted stars."""
     lines = []
     most = int(examples["place"].max()) if len(examples) else 0
@@ -157,74 +129,112 @@ def examples_sheet(examples: pd.DataFrame, shelves: Mapping[str, Shelf]) -> Pixe
     return sheet(lines, layout) if lines else None
 
 
-def steering_sheets(steered: Steered) -> Iterator[Pixels]:
-    """A row for each image and a column for each lambda (P2, Figure 9), some rows to a sheet."""
-    table = steered.tables["steered"]
-    groups = list(table.groupby("image", sort=False))
-    layout = Layout(1 + steered.maps.shape[1])
+def steering_pictures(steered: Steered) -> dict[str, Pixels]:
+    """Sheets steering-0 and so on with some images each: a row for each image and a column for
+    each lambda (P2, Figure 9)."""
+    groups = list(steered.tables["steered"].groupby("image", sort=False))
+    layout, drawn = Layout(1 + steered.maps.shape[1]), dict[str, Pixels]()
     for start in range(0, len(groups), MOST):
         lines = []
         for row, (name, own) in enumerate(groups[start : start + MOST], start):
-            tiles = [Tile(plain(steered.images[row], layout.tile), "image")]
+            image = steered.images[row]
+            tiles = [layout.plain(image)]
             for (_, one), shown in zip(own.iterrows(), steered.maps[row], strict=True):
-                tiles.append(_heat(steered.images[row], shown, False, layout, _steered_words(one)))
+                caption = f"λ{NO_BREAK}{one['weight']:g}: {_values(one, always=True)}"
+                tiles.append(layout.heat(image, shown, False, caption))
             lines.append(Line(f"{name}, {label(own['predicted'].iloc[0])}", tiles))
-        yield sheet(lines, layout)
+        drawn[f"steering-{start // MOST}"] = sheet(lines, layout)
+    return drawn
 
 
-def _steered_words(one: pd.Series[Any]) -> str:
-    truth = f", Q{NO_BREAK}{number(one['quality'])}" if np.isfinite(one["quality"]) else ""
-    return (
-        f"λ{NO_BREAK}{one['weight']:g}: P{NO_BREAK}{number(one['score'])}, "
-        f"F{NO_BREAK}{number(one['faithfulness'])}{truth}"
-    )
+def before_after(steered: Steered) -> Pixels | None:
+    """One picture of what the score is good for: the same images before and after steering.
+
+    What is shown is the lambda that simulated raters gain most from by their true quality; without
+    such a judge, by predicted stars. None if there is no lambda that is better at all.
+    """
+    curve = steered.tables["curve"]
+    judge = "quality" if (curve["measure"] == "quality").any() else "score"
+    gains = curve[(curve["measure"] == judge) & (curve["estimate"] > 0) & (curve["weight"] > 0)]
+    if gains.empty:
+        return None
+    # a clear gain comes before a larger but doubtful one
+    best = gains.assign(clear=gains["low"] > 0).sort_values(["clear", "estimate"]).iloc[-1]
+    table, weight = steered.tables["steered"], float(best["weight"])
+    weights = list(dict.fromkeys(table["weight"]))
+    images = list(dict.fromkeys(table["image"]))[: BEFORE_AFTER.columns]
+    lines = []
+    for value, title in ((0.0, "Before: RISE"), (weight, f"After: RISE, steered (λ {weight:g})")):
+        own, column = table[table["weight"] == value].set_index("image"), weights.index(value)
+        tiles = []
+        for row, name in enumerate(images):
+            one = own.loc[name]
+            truth = f", true quality{NO_BREAK}{number(one['quality'], 1)}"
+            caption = (
+                f"{label(str(one['predicted']))}: {number(one['score'], 1)}{NO_BREAK}stars"
+                f"{truth if np.isfinite(one['quality']) else ''}"
+            )
+            shown = steered.maps[row, column]
+            tiles.append(BEFORE_AFTER.heat(steered.images[row], shown, False, caption))
+        lines.append(Line(title, tiles))
+    note = describe_change(curve[curve["weight"] == weight], judge == "quality")
+    return sheet(lines, BEFORE_AFTER, note)
+
+
+def describe_change(differences: pd.DataFrame, judged: bool) -> str:
+    """What changes on average, and who says so."""
+    said = []
+    for measure, name in MEASURES.items():
+        for _, row in differences[differences["measure"] == measure].iterrows():
+            low, high = number(row["low"], sign="+"), number(row["high"], sign="+")
+            ends = f" [{low}, {high}]" if np.isfinite(row["low"]) else ""
+            said.append(f"{name} {number(row['estimate'], sign='+')}{ends}")
+    images = int(differences["n"].max())
+    judge = "true quality is that of simulated raters" if judged else "only the score judges"
+    return f"Mean change on {images} held-out images, 95 % intervals: {', '.join(said)}; {judge}."
 
 
 def backbones_sheet(found: Backbones) -> Pixels | None:
     """The same images on each tower (P2, Figure 8), a row for each image and method."""
-    towers = list(found.towers["tower"])
-    layout = Layout(max(5, 1 + len(towers)))
+    layout = Layout(max(5, 1 + len(found.towers)))
     rows: dict[tuple[str, str], list[Tile]] = {}
     for one in sorted(found.pictures, key=lambda one: (one.image, one.method)):
         tiles = rows.setdefault((one.image, one.method), [])
         if not tiles:
-            tiles.append(Tile(plain(one.pixels, layout.tile), "image"))
+            tiles.append(layout.plain(one.pixels))
         caption = f"{one.tower}: {label(one.predicted)}, {stars(one.score)}"
-        tiles.append(_heat(one.pixels, one.shown, one.signed, layout, caption))
+        tiles.append(layout.heat(one.pixels, one.shown, one.signed, caption))
     lines = [
-        Line(f"{_method_title(method)}, {image}", tiles) for (image, method), tiles in rows.items()
+        Line(f"{METHODS.entry(method).metadata['title']}, {image}", tiles)
+        for (image, method), tiles in rows.items()
     ]
     return sheet(lines, layout) if lines else None
 
 
-def tuning_sheet(tuned: Tuned) -> Pixels | None:
-    """Held-out images under the default and under the tuned settings (P1, Table 24)."""
-    if not tuned.pairs or tuned.default == tuned.winner:
-        return None
-    layout = Layout(max(4, len(tuned.pairs)))
-    lines = [
-        Line(
-            f"{title}: {words(candidate)}",
-            [
-                _heat(
+def tuning_pictures(studies: Sequence[Tuned]) -> dict[str, Pixels]:
+    """A sheet tuning-METHOD-BACKBONE for each study whose winner is not the default: held-out
+    images under the default and under the tuned settings (P1, Table 24)."""
+    drawn = {}
+    for study in studies:
+        if not study.pairs or study.default == study.winner:
+            continue
+        layout = Layout(max(4, len(study.pairs)))
+        lines = []
+        for place, (title, candidate) in enumerate(
+            (("Default", study.default), ("Tuned", study.winner))
+        ):
+            tiles = [
+                layout.heat(
                     pair.pixels,
                     (pair.default, pair.tuned)[place],
                     pair.signed,
-                    layout,
                     f"{label(pair.predicted)}: {stars(pair.scores[place])}",
                 )
-                for pair in tuned.pairs
-            ],
-        )
-        for place, (title, candidate) in enumerate(
-            (("Default", tuned.default), ("Tuned", tuned.winner))
-        )
-    ]
-    return sheet(lines, layout)
-
-
-def _present(name: str, found: Pixels | None) -> dict[str, Pixels]:
-    return {} if found is None else {name: found}
+                for pair in study.pairs
+            ]
+            lines.append(Line(f"{title}: {words(candidate)}", tiles))
+        drawn[f"tuning-{study.technique.key.replace('/', '-')}"] = sheet(lines, layout)
+    return drawn
 
 
 def _first(rows: pd.DataFrame) -> pd.DataFrame:
@@ -234,40 +244,27 @@ def _first(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_image(
-    one: pd.Series[Any], shelves: Mapping[str, Shelf], layout: Layout, tiles: Sequence[Tile]
+    one: pd.Series[Any], shelves: Shelves, layout: Layout, tiles: Sequence[Tile]
 ) -> Line:
     """A line that begins with the image itself."""
-    pixels = shelves[str(one["dataset"])].pixels(str(one["image_id"]))
+    pixels = shelves.pixels(str(one["dataset"]), str(one["image_id"]))
     predicted = f", {label(str(one['predicted']))}" if "predicted" in one else ""
-    return Line(f"{one['image']}{predicted}", [Tile(plain(pixels, layout.tile), "image"), *tiles])
+    return Line(f"{one['image']}{predicted}", [layout.plain(pixels), *tiles])
 
 
-def _stored(
-    one: pd.Series[Any], shelves: Mapping[str, Shelf], layout: Layout, caption: str
-) -> Tile:
-    return stored_tile(shelves[str(one["dataset"])], str(one["sample_id"]), caption, layout.tile)
-
-
-def _heat(pixels: Pixels, shown: Any, signed: bool, layout: Layout, caption: str) -> Tile:
-    heat = HeatMap(np.asarray(shown, np.float32), signed)
-    return Tile(rendering.picture(pixels, heat, layout.tile), caption)
+def _stored(one: pd.Series[Any], shelves: Shelves, layout: Layout, caption: str) -> Tile:
+    return shelves.tile(str(one["sample_id"]), layout, caption)
 
 
 def _title(one: pd.Series[Any]) -> str:
     return str(technique(str(one["technique"])).about["title"])
 
 
-def _method_title(method: str) -> str:
-    from pasta.explanations.catalog import METHODS
-
-    return str(METHODS.entry(method).metadata["title"])
-
-
-def _values(one: pd.Series[Any]) -> str:
-    """Score P, faithfulness F and true quality Q, as far as they are known."""
-    named = [
-        ("P", one["score"]), ("F", one.get("faithfulness", np.nan)), ("Q", one["quality"])
-    ]  # fmt: skip
+def _values(one: pd.Series[Any], always: bool = False) -> str:
+    """Score P, faithfulness F and true quality Q, as far as they are known; P and F ``always``."""
+    parts = [("P", one["score"]), ("F", one.get("faithfulness", np.nan)), ("Q", one["quality"])]
     return ", ".join(
-        f"{name}{NO_BREAK}{number(value)}" for name, value in named if np.isfinite(value)
+        f"{name}{NO_BREAK}{number(value)}"
+        for name, value in parts
+        if np.isfinite(value) or (always and name != "Q")
     )

@@ -1,4 +1,7 @@
-"""Predicted scores of all stored explanations: from stored vectors, nothing is encoded again."""
+"""Predicted scores of all stored explanations: from stored vectors, nothing is encoded again.
+
+Their faithfulness is read as it was measured.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.annotations.protocol import load_protocol
-from pasta.applications.judge import planted_quality
+from pasta.applications.simulated_judge import planted_quality
 from pasta.embedding import inputs
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
+from pasta.layout import TABLE, Group
 from pasta.params import Params
 from pasta.params.embedding import EmbeddingParams
 from pasta.registry import did_you_mean
@@ -24,6 +28,7 @@ from pasta.scoring.material import collect
 from pasta.scoring.splits import split
 from pasta.tracking import file_md5
 
+METRIC = "faithfulness_correlation"
 # sample_id to status are those of the explanations table. score, low, high: predicted stars and
 # their 90 % interval, NaN where an explanation shows nothing. good: the same as a number from 0
 # (the worst answer) to 1 (the best), whatever the direction of the question. held_out: whether the
@@ -36,7 +41,7 @@ COLUMNS = (
 
 
 def score_stored(
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     labels: Path,
     params: Params,
     question: str,
@@ -47,8 +52,8 @@ def score_stored(
 
     Parameters
     ----------
-    folders
-        Of the datasets, in the order in which the scorer's stage was given them.
+    groups
+        Whose explanations are scored, in the order in which the scorer's stage was given them.
     labels
         The labels table that the scorer has learned from: it says which images it has not seen.
     question
@@ -59,12 +64,12 @@ def score_stored(
     stored = load_scorer(scorer)
     column = question_column(stored.card, question, scorer)
     settings = own_settings(stored.card, params.embedding)
-    parts = [_scored(folder, stored, settings, column) for folder in folders]
+    parts = [_scored(group, stored, settings, column) for group in groups]
     found = pd.concat(parts, ignore_index=True)
     found["image"] = found["dataset"] + "/" + found["image_id"]
     found["technique"] = found["method"] + "/" + found["backbone"]
     found["good"] = goodness(found["score"].to_numpy(), question, params.annotations.protocol)
-    seen = training_images(folders, labels, params, stored.card, settings)
+    seen = training_images(groups, labels, params, stored.card, settings)
     found["held_out"] = ~found["image"].isin(seen)
     truth = planted_quality(planted, question) * direction(question, params.annotations.protocol)
     found["quality"] = found["sample_id"].map(truth).astype(float)
@@ -102,7 +107,7 @@ def own_settings(card: ScorerCard, settings: EmbeddingParams) -> EmbeddingParams
 
 
 def training_images(
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     labels: Path,
     params: Params,
     card: ScorerCard,
@@ -110,17 +115,18 @@ def training_images(
 ) -> frozenset[str]:
     """The images (``dataset/image``) of which the public scorer has seen an explanation.
 
-    They follow from the split that the scorer's stage makes; other labels or explanations than
-    those it was given would give another split, so they are an error.
+    They follow from the split that the stage `score` makes of labels, explanations and vectors,
+    with ``seed`` and ``scoring.public.train``; other labels or explanations than those it was
+    given would give another split, so they are an error.
     """
     known = set(card.training.values())
-    for file in (labels, *(folder / "explanations.parquet" for folder in folders)):
+    for file in (labels, *(group.explanations / TABLE for group in groups)):
         if file_md5(file) not in known:
             raise PastaError(
                 f"{file}: the scorer was trained with another version of this table, so it is "
-                "not known which images it has seen; `dvc repro scorer` trains it again"
+                "not known which images it has seen; `dvc repro score` trains it again"
             )
-    material = collect(folders, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, tables.LABELS))
     _, rows = material.rated(settings)
     samples = material.samples.iloc[rows].reset_index(drop=True)
     share = params.scoring.public.train
@@ -129,15 +135,44 @@ def training_images(
     return frozenset(samples["image"].iloc[parts.train])
 
 
-def _scored(
-    folder: Path, stored: StoredScorer, settings: EmbeddingParams, column: int
+def read_faithfulness(
+    scores: pd.DataFrame, groups: Sequence[Group], backbones: Sequence[str]
 ) -> pd.DataFrame:
-    card, embedded = stored.card, load_embeddings(folder, settings)
+    """Columns sample_id, faithfulness, why: of all stored saliency maps of these backbones.
+
+    Values are those of the stage `measure`; ``why`` is their status.
+    """
+    wanted = scores[(scores["kind"] == "saliency") & scores["backbone"].isin(list(backbones))]
+    if wanted.empty:
+        raise PastaError(
+            f"there is no saliency map of {', '.join(backbones)}: faithfulness needs one; "
+            f"stored are explanations of {', '.join(sorted(set(scores['backbone'])))}"
+        )
+    files = [group.metrics / "metric_values.parquet" for group in groups]
+    table = pd.concat([store.read(file, tables.METRIC_VALUES) for file in files])
+    own = table[table["metric"] == METRIC].drop_duplicates("sample_id").set_index("sample_id")
+    if own.empty:
+        raise PastaError(
+            f"{files[0]}: {METRIC} is not measured; name it in metrics.names and "
+            "`dvc repro measure`"
+        )
+    # in the order of the metrics' tables
+    own = own[own.index.isin(set(wanted["sample_id"]))]
+    missing = wanted.loc[~wanted["sample_id"].isin(own.index), "sample_id"]
+    found = own.reindex([*own.index, *missing])[["value", "status"]]
+    found["status"] = found["status"].fillna("not measured")
+    return found.rename(columns={"value": "faithfulness", "status": "why"}).reset_index()
+
+
+def _scored(
+    group: Group, stored: StoredScorer, settings: EmbeddingParams, column: int
+) -> pd.DataFrame:
+    card, embedded = stored.card, load_embeddings(group, settings)
     if embedded.encoder["md5"] != card.encoder.md5:
         raise PastaError(
-            f"{folder}: the stored vectors were made by an encoder with the md5 "
+            f"{group.embeddings}: the stored vectors were made by an encoder with the md5 "
             f"{embedded.encoder['md5']}, the scorer was trained with {card.encoder.md5}; "
-            "`dvc repro` brings both up to date"
+            "`dvc repro score` brings both up to date"
         )
     usable = embedded.usable
     table = embedded.table.drop(columns=["scale", "row"]).copy()

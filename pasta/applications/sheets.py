@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from pasta.applications.pictures import Tile
+from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations import rendering
-from pasta.explanations.rendering import Pixels
+from pasta.explanations.rendering import ConceptValues, Explanation, HeatMap, Pixels
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.techniques import Technique
+from pasta.layout import Group
 
 WIDTH, LETTERS = 1800, 27  # on a page of 16 cm: 285 dots to the inch, letters of 7 points
 _GAP = 0.45  # in letters
 NO_BREAK, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
+
+
+class Tile(NamedTuple):
+    """One picture and the words above it."""
+
+    pixels: Pixels
+    caption: str
 
 
 class Line(NamedTuple):
@@ -41,6 +52,59 @@ class Layout(NamedTuple):
     def tile(self) -> int:
         """The side of a tile."""
         return (self.width - (self.columns - 1) * self.gap) // self.columns
+
+    def plain(self, image: Pixels, caption: str = "image") -> Tile:
+        """An image without an explanation."""
+        size = (self.tile, self.tile)
+        resized = Image.fromarray(image).resize(size, Image.Resampling.LANCZOS)
+        return Tile(np.asarray(resized), caption)
+
+    def explained(self, image: Pixels, explanation: Explanation, caption: str) -> Tile:
+        """An image with an explanation, as people see it."""
+        return Tile(rendering.picture(image, explanation, self.tile), caption)
+
+    def heat(self, image: Pixels, shown: Any, signed: bool, caption: str) -> Tile:
+        """An image with a map as people see it."""
+        return self.explained(image, HeatMap(np.asarray(shown, np.float32), signed), caption)
+
+
+class Shelves:
+    """The datasets and explanations of some groups, opened once for many pictures."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._folders = {group.dataset: group.images for group in groups}
+        self._explanations = [group.explanations for group in groups]
+        self._opened: dict[str, StoredDataset] = {}
+
+    def pixels(self, dataset: str, image_id: str) -> Pixels:
+        """One image by its name."""
+        if dataset not in self._opened:
+            self._opened[dataset] = open_dataset(self._folders[dataset])
+        images = self._opened[dataset].images
+        [place] = images.loc[images["image_id"] == image_id, "row"]
+        return np.array(self._opened[dataset].pixels[int(place)])
+
+    def tile(self, sample_id: str, layout: Layout, caption: str) -> Tile:
+        """A stored explanation as people see it."""
+        if sample_id not in self._samples:
+            raise PastaError(f"there is no explanation {sample_id!r}")
+        stored, one = self._samples[sample_id]
+        technique = Technique(str(one["method"]), str(one["backbone"]))
+        pixels = self.pixels(str(one["dataset"]), str(one["image_id"]))
+        if technique.kind == "concept":
+            names, values = stored.concepts(technique)
+            return layout.explained(pixels, ConceptValues(names, values[one["row"]]), caption)
+        [shown] = stored.shown(technique, [int(one["row"])])
+        return layout.heat(pixels, shown, technique.signed, caption)
+
+    @cached_property
+    def _samples(self) -> Mapping[str, tuple[StoredExplanations, Mapping[str, Any]]]:
+        every = [StoredExplanations(folder) for folder in self._explanations]
+        return {
+            str(row["sample_id"]): (stored, {str(key): value for key, value in row.items()})
+            for stored in every
+            for row in stored.table.to_dict("records")
+        }
 
 
 def sheet(lines: Sequence[Line], layout: Layout, note: str = "") -> Pixels:
@@ -96,6 +160,11 @@ def number(value: float, places: int = 2, sign: str = "") -> str:
     text = f"{value:{sign}.{places}f}"
     nothing = not any(digit in "123456789" for digit in text)
     return text.replace("-", "" if nothing else MINUS)
+
+
+def stars(score: float) -> str:
+    """Predicted stars in words."""
+    return f"{score:.2f} stars" if np.isfinite(score) else "no score"
 
 
 def label(predicted: str) -> str:

@@ -3,8 +3,8 @@
     weight = lambda * score + (1 - lambda) * probability
 
 P2: doi:10.48550/arXiv.2411.02470, RISE: doi:10.48550/arXiv.1806.07421. What is scored is the mask
-itself, taken as a heat map of the image (:mod:`pasta.applications.prepared.masks`), with the class
-that the model predicts. With lambda = 0 the map is that of RISE to the last bit.
+itself, taken as a heat map of the image (:mod:`pasta.applications.prepared.mask_responses`), with
+the class that the model predicts. With lambda = 0 the map is that of RISE to the last bit.
 
 **Scales.** The paper leaves them open. Probabilities are from 0 to 1, stars from 1 to 5, and what
 forms a map of RISE is how much weights differ between masks. So stars are taken from 0, the worst
@@ -23,20 +23,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pasta.applications.prepared.masks import Heard
+from pasta import compute
+from pasta.applications.prepared.mask_responses import Responses
 from pasta.embedding import inputs
 from pasta.errors import PastaError
 from pasta.explanations.rise import Masks, importance
-
-if TYPE_CHECKING:
-    from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore
 
 Floats = NDArray[np.float64]
 FLAT = 1e-9  # weights that differ less do not differ
@@ -54,17 +53,25 @@ class Asked:
     def maps(self, weights: Sequence[float]) -> NDArray[np.float32]:
         """Raw maps (weights, height, width), one for each lambda."""
         require_weights(weights)
-        scores = torch.from_numpy(matched(self.goodness, self.probabilities.double().numpy()))
-        plain = importance(self.masks, self.probabilities, self.keep)
-        liked = importance(self.masks, scores, self.keep)
-        mixed = [one * liked + (1 - one) * plain for one in weights]
-        return np.asarray(torch.stack(mixed).float().numpy())
+        probabilities = np.asarray(compute.to_numpy(self.probabilities), np.float64)
+        scores = torch.from_numpy(matched(self.goodness, probabilities)).float()
+        scores = scores.to(self.probabilities.device)
+        found = mix_maps(self.masks, self.keep, self.probabilities, scores, weights)
+        return np.asarray(compute.to_numpy(found), np.float32)
 
     @property
     def equal(self) -> bool:
         """Whether all masks have the same score, so that the score cannot steer."""
         known = self.goodness[np.isfinite(self.goodness)]
         return len(known) == 0 or bool(np.ptp(known) <= FLAT)
+
+
+def mix_maps(
+    masks: Masks, keep: float, probabilities: Tensor, scores: Tensor, weights: Sequence[float]
+) -> Tensor:
+    """Maps (weights, height, width) of masks, one for each lambda, where the masks are."""
+    plain, liked = importance(masks, probabilities, keep), importance(masks, scores, keep)
+    return torch.stack([one * liked + (1 - one) * plain for one in weights])
 
 
 def require_weights(weights: Sequence[float]) -> None:
@@ -88,21 +95,21 @@ def matched(goodness: Floats, probabilities: Floats) -> Floats:
 
 
 def ask(
-    heard: Heard, label: str, metric: PastaScore, good: Callable[[NDArray[Any]], Floats]
+    responses: Responses, label: str, metric: PastaScore, good: Callable[[NDArray[Any]], Floats]
 ) -> Asked:
     """Let the scorer say what people would think of each mask.
 
     ``label`` is the class as the scorer calls it, ``good`` turns stars into goodness.
     """
-    stars = mask_scores(metric, heard, label)
-    return Asked(heard.masks, heard.keep, heard.probabilities, good(stars))
+    stars = mask_scores(metric, responses, label)
+    return Asked(responses.masks, responses.keep, responses.probabilities, good(stars))
 
 
-def mask_scores(metric: PastaScore, heard: Heard, label: str) -> Floats:
+def mask_scores(metric: PastaScore, responses: Responses, label: str) -> Floats:
     """Predicted stars of masks as heat maps; NaN for one that shows everything, or nothing."""
-    features, labels = heard.vectors, metric.card.labels
+    features, labels = responses.vectors, metric.card.labels
     if labels is not None:
-        features = inputs.with_label(heard.vectors, [label] * len(features), labels.order)
+        features = inputs.with_label(features, [label] * len(features), labels.order)
     column = metric.card.questions.index(metric.question)
     stars = np.asarray(metric.stored.fitted.predict(features).stars[:, column], np.float64)
-    return np.where(heard.shows, stars, np.nan)
+    return np.where(responses.shows, stars, np.nan)

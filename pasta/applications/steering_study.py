@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS as DIFFERENCE
 from pasta.applications.paired import paired_difference
+from pasta.applications.prepared.faithfulness import correlate
+from pasta.applications.prepared.mask_responses import ImageResponses, load_masks
+from pasta.applications.scores import direction, goodness
+from pasta.applications.simulated_judge import Judges, MapJudge
+from pasta.applications.steering import ask, require_weights
+from pasta.datasets.stored import StoredDataset
+from pasta.explanations.attribution import shown_maps, statuses
 from pasta.params import Params
-from pasta.params.applications import ApplicationsParams
-
-if TYPE_CHECKING:
-    from pasta.applications.judge import Judges, MapJudge
-    from pasta.applications.prepared.heard import HeardImage
-    from pasta.datasets.stored import StoredDataset
-    from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore
 
 MEASURES = ("score", "faithfulness", "quality")
 # weight is lambda; familiar: whether the map looks like what the scorer has learned from; equal:
@@ -44,7 +45,6 @@ class Steered:
 def run_steering(
     datasets: Mapping[str, StoredDataset],
     params: Params,
-    settings: ApplicationsParams,
     scorer: PastaScore,
     prepared: Path,
     judges: Judges,
@@ -52,22 +52,20 @@ def run_steering(
     """Steer RISE on images that nobody has rated, so that the scorer has not seen them.
 
     ``prepared`` has what classifier and encoder say about every mask, see
-    :mod:`pasta.applications.prepared.heard`; all lambdas share it.
+    :mod:`pasta.applications.prepared.mask_responses`; all lambdas share it.
     """
-    from pasta.applications.prepared.heard import load_masks
-    from pasta.applications.steering import require_weights
-
+    settings = params.applications
     require_weights(settings.steering.weights)
-    heard = load_masks(prepared, datasets, scorer.card)
+    images = load_masks(prepared, datasets, scorer.card)
     table, maps = [], []
-    for one in heard:
-        shown, raw, equal = _steered(one, params, settings, scorer)
-        table.append(_rows(one, shown, raw, params, settings, scorer, judges[one.dataset], equal))
+    for one in images:
+        shown, raw, equal = _steer(one, params, scorer)
+        table.append(_rows(one, shown, raw, params, scorer, judges[one.dataset], equal))
         maps.append(shown)
     steered = pd.concat(table, ignore_index=True)[list(COLUMNS)]
     return Steered(
         {"steered": steered, "curve": curve(steered, settings.resamples, params.seed)},
-        np.stack([one.pixels for one in heard]),
+        np.stack([one.pixels for one in images]),
         np.stack(maps).astype(np.float16),
     )
 
@@ -89,40 +87,31 @@ def curve(steered: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["weight", "measure", *DIFFERENCE])
 
 
-def _steered(
-    one: HeardImage, params: Params, settings: ApplicationsParams, scorer: PastaScore
+def _steer(
+    one: ImageResponses, params: Params, scorer: PastaScore
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
     """Maps for each lambda as people see them and raw, and whether the score could not steer."""
-    from pasta.applications.scores import goodness
-    from pasta.applications.steering import ask
-    from pasta.explanations.attribution import shown_maps
-
     protocol = params.annotations.protocol
     good = partial(goodness, question=scorer.question, protocol=protocol)
-    asked = ask(one.heard, one.predicted, scorer, good)
-    raw = asked.maps(settings.steering.weights)
+    asked = ask(one.responses, one.predicted, scorer, good)
+    raw = asked.maps(params.applications.steering.weights)
     return shown_maps(raw, "positive"), raw, asked.equal
 
 
 def _rows(
-    one: HeardImage,
+    one: ImageResponses,
     shown: NDArray[np.float32],
     raw: NDArray[np.float32],
     params: Params,
-    settings: ApplicationsParams,
     scorer: PastaScore,
     judge: MapJudge | None,
     equal: bool,
 ) -> pd.DataFrame:
     """What is to be said about the maps of one image."""
-    from pasta.applications.prepared.falls import correlated
-    from pasta.applications.scores import direction
-    from pasta.explanations.attribution import statuses
-
     number = len(shown)
     many = np.broadcast_to(one.pixels, (number, *one.pixels.shape))
     scored: Any = scorer.score(image=many, saliency=shown, label=one.predicted, dataset=one.dataset)
-    values, why = correlated(shown, one.falls, params.seed, one.name)
+    values, why = correlate(shown, one.drops, params, one.name)
     quality = np.full(number, np.nan)
     if judge is not None:
         sign = direction(scorer.question, params.annotations.protocol)
@@ -133,7 +122,7 @@ def _rows(
             "image_id": one.image_id,
             "image": one.name,
             "predicted": one.predicted,
-            "weight": list(settings.steering.weights),
+            "weight": list(params.applications.steering.weights),
             "score": scored.score.astype(np.float64),
             "familiar": scored.familiar,
             "faithfulness": values,

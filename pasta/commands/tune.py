@@ -9,6 +9,9 @@ import typer
 
 if TYPE_CHECKING:
     from pasta.applications.tuning import Tuned
+    from pasta.explanations.techniques import Technique
+    from pasta.layout import Group
+    from pasta.params import Params
 
 
 def tune(
@@ -30,9 +33,6 @@ def tune(
     scorer: Annotated[
         Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
     ] = None,
-    storage: Annotated[
-        Path | None, typer.Option(help="SQLite file of the search; else beside the grid")
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
 ) -> None:
     """Find settings of an explanation method that people would rate higher.
@@ -52,71 +52,61 @@ def tune(
     its faithfulness, which was not optimised, and, where raters are simulated, the quality they
     really see. Look at these numbers before you use the winner.
 
-    A killed search goes on where it was when it is started again with the same grid and numbers.
     Every candidate is a nested run in MLflow.
     """
     from pasta.applications.prepared.grid import read_grid
     from pasta.explanations.techniques import technique as named
+    from pasta.params import load_params
 
-    chosen, values = named(technique), read_grid(grid)
-    place = storage or grid.with_suffix(f".{technique.replace('/', '-')}.db")
+    chosen, values, params = named(technique), read_grid(grid), load_params()
+    own = params.applications.model_copy(update={"subsets": subsets, "resamples": _RESAMPLES})
+    params = params.model_copy(update={"applications": own})
     tuned = _tuned(
-        chosen,
-        values,
-        _folders(dataset),
-        question,
-        images,
-        held_out,
-        trials,
-        subsets,
-        scorer,
-        place,
+        chosen, values, _groups(dataset), params, question, (images, held_out), trials, scorer
     )
     if as_json:
         import json
 
         typer.echo(json.dumps(_plain(tuned), indent=2))
     else:
-        _print(tuned, place)
+        _print(tuned)
 
 
 def _tuned(
-    technique: Any,
+    technique: Technique,
     values: dict[str, list[Any]],
-    folders: list[Path],
+    groups: list[Group],
+    params: Params,
     question: str,
-    images: int,
-    held_out: int,
+    numbers: tuple[int, int],
     trials: int | None,
-    subsets: int,
     scorer: Path | None,
-    storage: Path,
 ) -> Tuned:
-    from pasta.applications.judge import judges_of
-    from pasta.applications.prepared.candidates import lay
-    from pasta.applications.tuning import Budget
+    from math import prod
+
+    from pasta.applications.prepared.candidates import open_table
+    from pasta.applications.simulated_judge import judges_of
+    from pasta.applications.tuning import log_candidate, log_tuned
     from pasta.applications.tuning import tune as search
-    from pasta.applications.tuning_tracking import log_candidate, log_tuned
     from pasta.datasets.stored import open_dataset
-    from pasta.params import load_params
     from pasta.paths import DATA, project_root
     from pasta.progress import bar
     from pasta.scoring.score import PastaScore
-    from pasta.tracking import prepare, tracked_run
+    from pasta.tracking import tracked_run
 
-    connecting = prepare("explanations")
-    params, root = load_params(), project_root()
-    budget = Budget(subsets, _RESAMPLES)
+    root = project_root()
     metric = PastaScore.load(question, scorer)
-    datasets = {folder.name: open_dataset(folder) for folder in folders}
-    judges = judges_of(root / DATA / "planted", question, datasets)
-    connecting.join()
-    total = 1
-    for own in values.values():
-        total *= max(len(own), 1)
-    settings = {"technique": technique.key, "grid": {key: str(own) for key, own in values.items()}}
-    keys = "--images + --held-out"
-    about = {**settings, "question": question, "images": images, "held_out": held_out}
+    table = open_table(technique, values, groups, params, root, numbers, "--images + --held-out")
+    datasets = {group.dataset: open_dataset(group.images) for group in groups}
+    judges = judges_of(root / DATA / "simulate/planted", question, datasets)
+    total = prod(len(own) for own in values.values())
+    about = {
+        "technique": technique.key,
+        "grid": {key: str(own) for key, own in values.items()},
+        "question": question,
+        "images": numbers[0],
+        "held_out": numbers[1],
+    }
     with (
         tracked_run("explanations", "tune", f"tune {technique.key}", params=about) as run,
         bar(f"tune {technique.key}", min(total, trials or total) + 1, "candidates") as line,
@@ -126,33 +116,24 @@ def _tuned(
             log_candidate(one, answer)
             line.advance()
 
-        tuned = search(
-            lay(technique, values, folders, params, root, (images, held_out), keys),
-            params,
-            metric,
-            storage,
-            budget,
-            judges,
-            trials=trials,
-            tell=tell,
-        )
+        tuned = search(table, params, metric, judges, trials=trials, tell=tell)
         log_tuned(run, tuned)
     return tuned
 
 
-def _folders(names: list[str] | None) -> list[Path]:
-    """Of the named datasets, or of all that are there."""
-    from pasta.datasets.vocabulary import VOCABULARIES, vocabulary
+def _groups(names: list[str] | None) -> list[Group]:
+    """Those of the named datasets, or all whose explanations are there."""
+    from pasta.datasets.vocabulary import vocabulary
     from pasta.errors import PastaError
-    from pasta.paths import dataset_folder
+    from pasta.layout import explained_groups
 
-    wanted = [vocabulary(name).dataset for name in dict.fromkeys(names or VOCABULARIES)]
-    found = [dataset_folder(name) for name in wanted]
-    there = [folder for folder in found if (folder / "explanations.parquet").is_file()]
-    missing = [folder for folder in found if folder not in there]
-    if missing and (names or not there):
-        raise PastaError(f"{missing[0]}: there are no explanations here; `dvc repro` makes them")
-    return there
+    there = explained_groups()
+    wanted = {vocabulary(name).dataset for name in names or ()}
+    missing = wanted - {group.dataset for group in there}
+    if missing or not there:
+        whose = f" of {min(missing)}" if missing else ""
+        raise PastaError(f"there are no explanations{whose}; `dvc repro explain` makes them")
+    return [group for group in there if not wanted or group.dataset in wanted]
 
 
 def _plain(tuned: Tuned) -> dict[str, Any]:
@@ -176,7 +157,7 @@ def _plain(tuned: Tuned) -> dict[str, Any]:
     }
 
 
-def _print(tuned: Tuned, storage: Path) -> None:
+def _print(tuned: Tuned) -> None:
     from pasta.commands.show import console, print_table
 
     rows = [
@@ -194,8 +175,6 @@ def _print(tuned: Tuned, storage: Path) -> None:
     print_table(f"{tuned.technique.key}, predicted", columns, rows, numbers=columns[1:5])
     for sentence in tuned.conclusion:
         console().print(sentence, highlight=False)
-    if tuned.resumed:
-        console().print(f"{tuned.resumed} candidates were already in {storage}", highlight=False)
 
 
 _RESAMPLES = 2000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pasta.params.base import Count, Fraction, NotNegative, Positive, Section
 
@@ -91,6 +91,14 @@ class TuningParams(Section):
     studies: Annotated[tuple[TuningStudyParams, ...], Field(min_length=1, strict=False)]
     search: Count  # images of each dataset to choose settings on; nobody has rated them
     held_out: Count  # other such images, on which the choice is compared with the default
+
+    @model_validator(mode="after")
+    def _each_once(self) -> TuningParams:
+        names = [study.technique for study in self.studies]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"{name} is in two studies, expected one grid for a technique")
+        return self
 
 
 class ApplicationsParams(Section):

@@ -3,101 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import Tensor
 
-from pasta.applications.backbone_trends import (
-    ALL,
-    CONTRAST,
-    conclude,
-    summarise_towers,
-    tower_trends,
-)
+from pasta.applications.backbone_trends import ALL, CONTRAST, summarise_towers, tower_trends
 from pasta.applications.backbones import SCORE_COLUMNS, run_backbones
 from pasta.applications.prepared.distilling import (
-    TowerClassifier,
     distil,
+    distillation_loss,
     new_student,
     open_tower,
     prepare,
     require_sense,
 )
-from pasta.applications.prepared.fresh import fresh_images
+from pasta.applications.prepared.held_out import fresh_images, groups_with
 from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
-from pasta.applications.prepared.towers import TOWER_COLUMNS, family, load_towers, prepare_towers
+from pasta.applications.prepared.towers import (
+    TOWER_COLUMNS,
+    family_of,
+    load_towers,
+    prepare_towers,
+)
 from pasta.errors import PastaError
-from pasta.explanations.folding import forward_only
 from pasta.explanations.hooks import hooked
 from pasta.explanations.samples import chosen_rows
+from pasta.layout import Group
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.prompts import prompts
-from pasta.models.clip_zero_shot import ClipZeroShot
-from pasta.models.data import TrainingData
-from pasta.params import Params, load_params
-from pasta.params.applications import (
-    ApplicationsParams,
-    BackbonesParams,
-    DistillationParams,
-    TowerParams,
-)
-from pasta.scoring.folder import load_scorer
-from pasta.scoring.score import PastaScore
+from pasta.params.applications import ApplicationsParams, BackbonesParams
 from pasta.seeds import generator
-from reports.plots.applications_backbones import backbone_figure
-from tests.conftest import ROOT
-from tests.models.clip_data import drawn_data
-from tests.scoring.small_scorer import make_root, make_scorer, tiny
-
-torch.set_num_threads(1)
-DATASET = "catsdogscars"
-DISTILLATION = DistillationParams(
-    images=16,
-    epochs=3,
-    learning_rate=0.01,
-    batch_size=8,
-    small_size=32,
-    small_share=0.34,
-    class_weight=0.5,
-    threads=1,
+from reports.plots.applications import backbone_figure
+from tests.applications.small import (
+    DATASET,
+    DEVICES,
+    DISTILLATION,
+    Small,
+    small_project,
+    tower,
 )
-
-
-class Small(NamedTuple):
-    """A project with a random CLIP, a random scorer and one drawn dataset."""
-
-    root: Path
-    data: TrainingData
-    params: Params
-    scorer: PastaScore
-
-
-def small_project(root: Path) -> Small:
-    """Everything that applications ask of a project, in the tiny profile."""
-    encoder = tiny()
-    make_root(root, encoder)
-    profile = ROOT / "pipelines/profiles/ci.yaml"
-    (root / "params.yaml").write_text(profile.read_text())
-    stored = load_scorer(make_scorer(root, encoder, "ridge"))
-    data = drawn_data(root / "pipelines/data", DATASET, (18, 6, 12))
-    params = load_params(root / "params.yaml")
-    return Small(
-        root, TrainingData(data.dataset, 0, params, root), params, PastaScore("Q1", stored, encoder)
-    )
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
     return small_project(tmp_path_factory.mktemp("project"))
-
-
-def tower(name: str, **changes: Any) -> TowerParams:
-    return TowerParams(
-        **{"name": name, "width": None, "architecture": None, "weights": None, **changes}
-    )
 
 
 class TestNorms:
@@ -145,7 +98,7 @@ class TestNorms:
         assert far[:, 2, 3].all() and far.sum() == 5
 
     def test_norms_of_a_convolutional_tower_are_those_of_its_last_stage(self, small: Small) -> None:
-        encoder = small.scorer.encoder.clip  # type: ignore[attr-defined]
+        encoder = small.clip
         images = encoder.prepare(small.data.images(torch.arange(3)))
         trunk = encoder.visual.trunk
         with torch.no_grad():
@@ -164,17 +117,17 @@ class TestNorms:
 
 class TestTowers:
     def test_families_follow_from_what_a_method_looks_at(self) -> None:
-        assert {family(name) for name in ("gradcam", "eigencam", "dff")} == {"activation"}
-        assert {family(name) for name in ("lime", "shap", "rise")} == {"perturbation"}
+        assert {family_of(name) for name in ("gradcam", "eigencam", "dff")} == {"activation"}
+        assert {family_of(name) for name in ("lime", "shap", "rise")} == {"perturbation"}
         with pytest.raises(PastaError, match="gives no maps"):
-            family("lime_cbm")
+            family_of("lime_cbm")
         with pytest.raises(PastaError, match="neither at a layer"):
-            family("fullgrad")
+            family_of("fullgrad")
 
     def test_a_student_learns_the_teachers_vectors_and_only_its_tower_changes(
         self, small: Small
     ) -> None:
-        teacher = small.scorer.encoder.clip  # type: ignore[attr-defined]
+        teacher = small.clip
         before = teacher.md5
         lesson = prepare(small.data, teacher, "a photo of a {}", DISTILLATION)
         assert len(lesson) == 16 and set(lesson.rows.tolist()) <= set(
@@ -188,23 +141,31 @@ class TestTowers:
         assert torch.equal(students[0].text_features(texts), teacher.text_features(texts))
         assert students[0].size == teacher.size and not students[0].visual.training
 
-    @pytest.mark.parametrize("side", [48, 32])
-    def test_a_tower_classifies_like_zero_shot_clip_and_can_be_folded(
-        self, small: Small, side: int
+    @pytest.mark.parametrize("device", DEVICES)
+    def test_a_step_of_distillation_stays_on_the_device_of_the_student(
+        self, small: Small, device: str
     ) -> None:
-        encoder = small.scorer.encoder.clip  # type: ignore[attr-defined]
-        texts = encoder.text_features(prompts(small.data.classes, "a photo of a {}"))
-        usual = ClipZeroShot(encoder, small.data.classes, texts).eval()
-        images = torch.rand(3, 3, side, side, generator=torch.Generator().manual_seed(0))
-        own = TowerClassifier(encoder, small.data.classes, "a photo of a {}", side)
-        with torch.no_grad():
-            assert torch.allclose(own(images), usual(images), atol=1e-5)
-            folded = forward_only(own, images)
-            assert folded is not own
-            assert torch.allclose(folded(images), usual(images), atol=1e-3)
+        student = new_student(small.clip, 4, "narrow", 0).to(device)
+        student.visual.requires_grad_(True).train()
+
+        def given(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+            return torch.zeros(shape, dtype=dtype, device=device)
+
+        loss = distillation_loss(
+            student,
+            given(4, 3, 32, 32, dtype=torch.uint8),
+            given(4, small.clip.width),
+            given(3, small.clip.width),
+            given(4, dtype=torch.int64),
+            0.5,
+        )
+        loss.backward()  # type: ignore[no-untyped-call]
+        gradients = [value.grad for value in student.visual.parameters()]
+        assert loss.device.type == device
+        assert all(one is not None and one.device.type == device for one in gradients)
 
     def test_wider_towers_have_more_parameters(self, small: Small) -> None:
-        teacher = small.scorer.encoder.clip  # type: ignore[attr-defined]
+        teacher = small.clip
         sizes = [
             sum(value.numel() for value in new_student(teacher, width, "", 0).visual.parameters())
             for width in (4, 8, 16)
@@ -264,9 +225,7 @@ class TestTrends:
             {"activation": -0.5, "perturbation": 0.25, CONTRAST: -0.75}
         )
         assert (whole["low"] - whole["high"]).abs().max() < 1e-9  # the same on every image
-        text = conclude(trends)
-        assert "from small to large" in text
-        assert "activation -0.50" in text and text.endswith("a fall")
+        assert set(trends["from_tower"]) == {"small"} and set(trends["to_tower"]) == {"large"}
 
     def test_a_map_without_a_score_is_left_out_on_both_towers_and_counted(self) -> None:
         scores = planted(-0.5, 0.0)
@@ -293,14 +252,28 @@ class TestTrends:
 
 
 def test_fresh_images_are_test_images_that_nobody_has_rated(small: Small) -> None:
-    folder = small.data.dataset.folder
-    found = fresh_images(folder, small.params, 10, "a.b")
+    found = fresh_images(small.group, small.params, 10, "a.b")
     rated = chosen_rows(small.data.dataset, small.params.explanations.images, small.params.seed)
     assert len(set(found.rows)) == 10 and not set(found.rows) & set(rated)
     assert set(found.rows) <= set(small.data.dataset.rows("test"))
-    assert found.part(slice(0, 4)).ids == fresh_images(folder, small.params, 4, "a.b").ids
+    assert found.ids[:4] == fresh_images(small.group, small.params, 4, "a.b").ids
     with pytest.raises(PastaError, match=r"11 test images .* \(a\.b\).*has 10"):
-        fresh_images(folder, small.params, 11, "a.b")
+        fresh_images(small.group, small.params, 11, "a.b")
+
+
+def test_a_dataset_has_one_group_with_a_classifier_and_others_without(small: Small) -> None:
+    own = small.params.models[DATASET]
+    split = {
+        "a-vit": own.model_copy(update={"resnet50": None}),
+        "a-resnet": own.model_copy(update={"vit_b_16": None}),
+        "b": own.model_copy(update={"dataset": "coco"}),
+    }
+    params = small.params.model_copy(update={"models": split})
+    groups = [Group(key, one.dataset, small.root) for key, one in split.items()]
+    assert [one.key for one in groups_with(groups, "resnet50", params)] == ["a-resnet", "b"]
+    assert [one.key for one in groups_with(groups, "vit_b_16", params)] == ["a-vit", "b"]
+    with pytest.raises(PastaError, match="no group of models has the classifier 'resnet'"):
+        groups_with(groups, "resnet", params)
 
 
 def test_the_whole_comparison_of_two_towers(small: Small, tmp_path: Path) -> None:
@@ -314,12 +287,11 @@ def test_the_whole_comparison_of_two_towers(small: Small, tmp_path: Path) -> Non
         pictures=1,
     )
     settings = ApplicationsParams.model_construct(question="Q1", resamples=100, backbones=own)
-    folder = small.data.dataset.folder
     said: list[str] = []
     params = small.params.model_copy(update={"applications": settings})
-    prepare_towers([folder], params, small.root, tmp_path, said.append)
+    prepare_towers([small.group], params, small.root, tmp_path, advance=said.append)
     datasets, judges = {DATASET: small.data.dataset}, {DATASET: None}
-    found = run_backbones(datasets, params, settings, small.scorer, tmp_path, judges)
+    found = run_backbones(datasets, params, small.scorer, tmp_path, judges)
     maps = load_towers(tmp_path).maps
     assert len(maps) == len(found.scores) and np.isfinite(maps).all()
     assert tuple(found.scores) == SCORE_COLUMNS and tuple(found.towers) == TOWER_COLUMNS
@@ -338,6 +310,6 @@ def test_the_whole_comparison_of_two_towers(small: Small, tmp_path: Path) -> Non
     )
     params = small.params.model_copy(update={"applications": wrong})
     with pytest.raises(PastaError, match="Did you mean 'catsdogscars'"):
-        prepare_towers([folder], params, small.root, tmp_path / "no", lambda *_: None)
+        prepare_towers([small.group], params, small.root, tmp_path / "no")
     with pytest.raises(PastaError, match="`dvc repro towers`"):
         load_towers(tmp_path / "no")

@@ -16,7 +16,6 @@ from hypothesis.extra import numpy as arrays
 from pasta import store
 from pasta.annotations.simulation.quality import qualities
 from pasta.applications import scores as scores_module
-from pasta.applications.judge import MapJudge, planted_judge, planted_quality
 from pasta.applications.mixture import (
     ALL,
     CEILING,
@@ -32,6 +31,7 @@ from pasta.applications.mixture import (
     wins,
 )
 from pasta.applications.paired import mean_interval, paired_difference
+from pasta.applications.simulated_judge import MapJudge, planted_judge, planted_quality
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError

@@ -11,19 +11,25 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
-from pasta.applications.faithful import METRIC, measure_stored
+from pasta import store, tables
 from pasta.applications.pareto import agreement, average, on_front, place, run_pareto
-from pasta.applications.prepared.falls import chosen_pixels, faithfulness
+from pasta.applications.prepared.faithfulness import (
+    chosen_pixels,
+    correlate,
+    measure_drops,
+    settings_of,
+)
+from pasta.applications.scores import METRIC, read_faithfulness
 from pasta.errors import PastaError
-from pasta.explanations.base import View
+from pasta.layout import Group
+from pasta.params import Params, load_params
 from tests.applications.made_up import measured, random_scores, scored, settings
 
 torch.set_num_threads(1)
 SIDE = 12
 NUMBER = st.sampled_from([0.0, 0.25, 0.5, 1.0, np.nan])
-NOTHING: Any = None  # parameters, for what must not look at them
 
 
 @given(st.lists(st.tuples(NUMBER, NUMBER), max_size=9))
@@ -90,87 +96,104 @@ def test_agreement_is_one_where_both_rank_alike() -> None:
     assert (few["n"], few["without_value"]) == (0, 8)  # four explanations give no rank correlation
 
 
-class Sum(nn.Module):
-    """Class 0 is a weighted sum of the pixels."""
-
-    def __init__(self, weights: Tensor) -> None:
-        super().__init__()
-        self.weights = nn.Parameter(weights, requires_grad=False)
-
-    def forward(self, images: Tensor) -> Tensor:
-        total = (images.double() * self.weights).sum((1, 2, 3))
-        return torch.stack([total, -total], 1)
-
-
-def linear(weights: Tensor) -> View:
-    return View(Sum(weights), to_probabilities=lambda logits: logits)
-
-
 def drawn(*shape: int, seed: int = 0) -> Tensor:
     return torch.rand(*shape, generator=torch.Generator().manual_seed(seed))
 
 
+def params(subsets: int, seed: int = 0) -> Params:
+    whole = load_params()
+    own = whole.applications.model_copy(update={"subsets": subsets})
+    return whole.model_copy(update={"applications": own, "seed": seed})
+
+
+def probabilities(images: Tensor) -> Tensor:
+    """A model whose first output is a mean of weighted pixels, from 0 to 1."""
+    weights = drawn(3, SIDE, SIDE, seed=5)
+    value = (images * weights).mean((1, 2, 3))
+    return torch.stack([value, 1 - value], 1)
+
+
+def faithfulness(image: Tensor, target: int, maps: np.ndarray, given: Params) -> Any:
+    drops = measure_drops(probabilities, image[None], torch.tensor([target]), ["a"], given)
+    return correlate(maps, drops[0], given, "a")
+
+
 def test_what_a_linear_model_uses_is_wholly_faithful_and_its_opposite_is_not() -> None:
-    weights, image = drawn(3, SIDE, SIDE).double() - 0.5, drawn(3, SIDE, SIDE, seed=1)
-    used = (image.double() * weights).sum(0).numpy()
+    image = drawn(3, SIDE, SIDE, seed=1)
+    used = (image * drawn(3, SIDE, SIDE, seed=5)).sum(0).double().numpy()
     maps = np.stack([used, -used, 3 * used + 5, np.ones_like(used)])
-    values, why = faithfulness(linear(weights), image, 0, maps, 30, 0, "a")
-    np.testing.assert_allclose(values[:3], [1, -1, 1], atol=1e-5)
+    values, why = faithfulness(image, 0, maps, params(30))
+    np.testing.assert_allclose(values[:3], [1, -1, 1], atol=1e-3)
     assert np.isnan(values[3])
     assert why == ["ok", "ok", "ok", "constant relevance"]
 
 
 def test_a_model_that_nothing_moves_has_no_faithfulness() -> None:
-    image = drawn(3, SIDE, SIDE)
-    maps = drawn(1, SIDE, SIDE).numpy()
-    values, why = faithfulness(linear(torch.zeros(3, SIDE, SIDE)), image, 0, maps, 10, 0, "a")
+    values, why = faithfulness(
+        torch.zeros(3, SIDE, SIDE), 0, drawn(1, SIDE, SIDE).numpy(), params(10)
+    )
     assert np.isnan(values[0])
     assert why == ["constant output"]
 
 
 def test_it_is_the_correlation_of_the_papers_formula() -> None:
-    weights, image = drawn(3, SIDE, SIDE).double() - 0.5, drawn(3, SIDE, SIDE, seed=1)
-    view = linear(weights)
+    image, given_ = drawn(3, SIDE, SIDE, seed=1), params(25, seed=3)
     maps = drawn(2, SIDE, SIDE, seed=2).numpy()
-    found, _ = faithfulness(view, image, 1, maps, 25, 3, "b")
-    whole = float(view.logits(image[None])[0, 1])
+    found, _ = faithfulness(image, 1, maps, given_)
+    whole = float(probabilities(image[None])[0, 1])
+    subsets = chosen_pixels(SIDE * SIDE, settings_of(given_), 3, "a")
+    assert subsets.shape == (25, round(0.02 * SIDE * SIDE))
     for number, one in enumerate(maps):
-        sums, falls = [], []
-        for chosen in chosen_pixels(SIDE * SIDE, 25, 3, "b"):
+        sums, drops = [], []
+        for chosen in subsets:
             without = image.clone().view(3, -1)
             without[:, chosen] = 0
             sums.append(float(one.ravel()[chosen].astype(np.float64).sum()))
-            falls.append(whole - float(view.logits(without.view_as(image)[None])[0, 1]))
-        assert found[number] == pytest.approx(np.corrcoef(sums, falls)[0, 1], abs=1e-4)
+            drops.append(whole - float(probabilities(without.view_as(image)[None])[0, 1]))
+        assert found[number] == pytest.approx(np.corrcoef(sums, drops)[0, 1], abs=1e-4)
 
 
 def test_a_map_has_the_same_faithfulness_alone_and_among_others() -> None:
-    view, image = linear(drawn(3, SIDE, SIDE)), drawn(3, SIDE, SIDE, seed=1)
-    maps = drawn(4, SIDE, SIDE, seed=2).numpy()
-    together, _ = faithfulness(view, image, 0, maps, 20, 0, "a")
+    image, maps = drawn(3, SIDE, SIDE, seed=1), drawn(4, SIDE, SIDE, seed=2).numpy()
+    together, _ = faithfulness(image, 0, maps, params(20))
     for number in range(4):
-        alone, _ = faithfulness(view, image, 0, maps[[number]], 20, 0, "a")
+        alone, _ = faithfulness(image, 0, maps[[number]], params(20))
         assert alone[0] == together[number]
 
 
-def test_maps_of_another_size_than_the_image_are_an_error() -> None:
-    view = linear(drawn(3, SIDE, SIDE))
-    with pytest.raises(PastaError, match="the maps are"):
-        faithfulness(view, drawn(3, SIDE, SIDE), 0, np.zeros((1, 4, 4)), 5, 0, "a")
+def write_values(folder: Path, scores: pd.DataFrame, metric: str, values: Any) -> list[Group]:
+    group = Group("coco", "coco", folder)
+    rows = [
+        {"sample_id": sample, "metric": metric, "variant": "", "value": value,
+         "direction": "higher", "status": "ok"}
+        for sample, value in zip(scores["sample_id"], values, strict=True)
+    ]  # fmt: skip
+    columns = [name for name in tables.METRIC_VALUES.columns if name in rows[0]]
+    frame = pd.DataFrame(rows)[columns].reindex(columns=list(tables.METRIC_VALUES.columns))
+    frame = frame.assign(**({"seconds": 0.0} if "seconds" in frame else {}))
+    store.write(frame, group.metrics / "metric_values.parquet", tables.METRIC_VALUES)
+    return [group]
 
 
-def test_known_values_are_not_measured_again() -> None:
+def test_faithfulness_is_read_as_it_was_measured(tmp_path: Path) -> None:
     scores = random_scores(3)
     values = np.linspace(-1, 1, len(scores))
-    known = pd.DataFrame(
-        {"sample_id": scores["sample_id"], "metric": METRIC, "value": values, "status": "ok"}
-    )
-    other = known.assign(metric="sparseness", value=9.0)
-    nowhere = [Path("nowhere/coco")]  # there is no model to measure with
-    found = measure_stored(scores, nowhere, ["resnet50"], NOTHING, 5, pd.concat([other, known]))
-    np.testing.assert_array_equal(found.set_index("sample_id")["faithfulness"], values)
+    groups = write_values(tmp_path, scores.iloc[:-1], METRIC, values[:-1])
+    found = read_faithfulness(scores, groups, ["resnet50"])
+    assert list(found) == ["sample_id", "faithfulness", "why"]
+    np.testing.assert_array_equal(found["faithfulness"][:-1], values[:-1])
+    assert np.isnan(found["faithfulness"].iloc[-1]) and found["why"].iloc[-1] == "not measured"
+
+
+def test_a_metric_that_is_not_measured_is_named_with_the_stage_that_measures(
+    tmp_path: Path,
+) -> None:
+    scores = random_scores(3)
+    groups = write_values(tmp_path, scores, "sparseness", np.zeros(len(scores)))
+    with pytest.raises(PastaError, match=r"metrics\.names and `dvc repro measure`"):
+        read_faithfulness(scores, groups, ["resnet50"])
 
 
 def test_faithfulness_of_a_classifier_without_maps_is_an_error() -> None:
     with pytest.raises(PastaError, match="no saliency map of clip_qda"):
-        measure_stored(random_scores(3), [], ["clip_qda"], NOTHING, 5)
+        read_faithfulness(random_scores(3), [], ["clip_qda"])

@@ -2,106 +2,128 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from numpy.typing import NDArray
 
+from pasta import store
+from pasta.applications.prepared import candidates as candidates_module
 from pasta.applications.prepared import saving
 from pasta.applications.prepared.candidates import (
-    amount,
-    lay,
+    count_units,
     load_candidates,
+    open_table,
     prepare_candidates,
 )
-from pasta.applications.prepared.heard import load_masks, prepare_masks
+from pasta.applications.prepared.held_out import named_images
+from pasta.applications.prepared.mask_responses import load_masks, prepare_masks
 from pasta.applications.steering_study import COLUMNS, run_steering
 from pasta.errors import InputError, PastaError
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import Given
+from pasta.explanations.engine import predicted_classes, view_of
 from pasta.explanations.rise import rise
 from pasta.explanations.techniques import technique
+from pasta.models.checkpoint import load
 from pasta.params import Params
 from pasta.params.applications import TuningStudyParams
-from tests.applications.test_backbones import DATASET, Small
-from tests.applications.test_tuning import small as trained  # noqa: F401 (a fixture)
+from pasta.resume import KeptUnits
+from tests.applications.small import DATASET, Small, small_project, with_classifier
 
-torch.set_num_threads(1)
 KEY = "lime/resnet50"
 GRID: dict[str, tuple[bool | int | float | str, ...]] = {"kernel_width": (0.1, 1.0)}
 
 
 @pytest.fixture(scope="module")
-def small(trained: Small) -> Small:  # noqa: F811 (the fixture)
-    return trained
+def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    project = with_classifier(small_project(tmp_path_factory.mktemp("project")))
+    return replace(project, params=smaller(project))
 
 
-def smaller(params: Params) -> Params:
-    """Few images and few masks, one study."""
+def smaller(project: Small) -> Params:
+    """Few images and few masks, one study, and the embedding that the scorer has learned from."""
+    params, card = project.params, project.scorer.card
     own = params.applications
     study = TuningStudyParams(technique=KEY, grid=GRID)
     tuning = own.tuning.model_copy(update={"studies": (study,), "search": 2, "held_out": 3})
-    steering = own.steering.model_copy(update={"images": 2, "masks": 30, "batch_size": 7})
+    steering = own.steering.model_copy(update={"images": 3, "masks": 30, "batch_size": 7})
     changed = own.model_copy(update={"tuning": tuning, "steering": steering, "subsets": 6})
-    return params.model_copy(update={"applications": changed})
+    shown = {"image": card.preprocessing.image, "blur": card.preprocessing.blur}
+    embedding = params.embedding.model_copy(update={"encoder": card.encoder.name, **shown})
+    return params.model_copy(update={"applications": changed, "embedding": embedding})
 
 
 def test_stored_maps_of_candidates_are_those_that_models_give(small: Small, tmp_path: Path) -> None:
-    params, folders = smaller(small.params), [small.data.dataset.folder]
-    heard: list[str] = []
-    prepare_candidates(folders, params, small.root, tmp_path, heard.append)
-    assert len(heard) == amount(params) == 3  # the default is not in the grid
+    done: list[str] = []
+    prepare_candidates([small.group], small.params, small.root, tmp_path, advance=done.append)
+    assert len(done) == count_units([small.group], small.params) == 2
     stored = load_candidates(tmp_path, KEY, {DATASET: small.data.dataset})
-    live = lay(technique(KEY), GRID, folders, params, small.root, (2, 3))
+    live = open_table(technique(KEY), GRID, [small.group], small.params, small.root, (2, 3))
     assert stored.grid == live.grid
-    assert stored.fingerprint(params) == live.fingerprint(params)
     for part in ("search", "held_out"):
         [one], [other] = getattr(stored, part), getattr(live, part)
         assert one.fresh.ids == other.fresh.ids and one.predicted == other.predicted
         for candidate in [live.grid.default, *live.grid.candidates()]:
             np.testing.assert_allclose(one.shown(candidate), other.shown(candidate), atol=1e-3)
-    np.testing.assert_array_equal(stored.held_out[0].falls(6), live.held_out[0].falls(6))
-    with pytest.raises(PastaError, match="no answers about 7 subsets"):
-        stored.held_out[0].falls(7)
+    np.testing.assert_array_equal(stored.held_out[0].drops(), live.held_out[0].drops())
+    assert stored.held_out[0].drops().shape == (3, 6)
     with pytest.raises(PastaError, match=r"no maps of rise/resnet50"):
         load_candidates(tmp_path, "rise/resnet50", {DATASET: small.data.dataset})
 
 
+def test_a_killed_stage_goes_on_with_its_finished_units(
+    small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, given = KeptUnits(tmp_path / "units"), ([small.group], small.params, small.root)
+    kept.folder.mkdir()
+    whole, explain = tmp_path / "whole", candidates_module.explain_candidates
+    prepare_candidates(*given, whole)
+    done: list[str] = []
+
+    def dying(unit: candidates_module.CandidateUnit) -> dict[str, NDArray[np.generic]]:
+        if done:
+            raise KeyboardInterrupt
+        done.append(unit.part)
+        return explain(unit)
+
+    monkeypatch.setattr(candidates_module, "explain_candidates", dying)
+    with pytest.raises(KeyboardInterrupt):
+        prepare_candidates(*given, tmp_path / "second", kept)
+    assert done == ["search"] and not (tmp_path / "second").exists()
+    done.clear()
+    prepare_candidates(*given, tmp_path / "second", kept)
+    assert done == ["held_out"]
+    for file in whole.iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes()
+
+
 def test_masks_from_disk_steer_and_lambda_zero_is_plain_rise(small: Small, tmp_path: Path) -> None:
-    params, folder = smaller(small.params), small.data.dataset.folder
-    encoder = small.scorer.card.encoder
-    shown = small.scorer.card.preprocessing
-    embedding = params.embedding.model_copy(
-        update={"encoder": encoder.name, "image": shown.image, "blur": shown.blur}
-    )
-    params = params.model_copy(update={"embedding": embedding})
-    seconds = prepare_masks([folder], params, small.root, tmp_path, lambda _: None)
-    assert len(seconds) == 2
+    params = small.params
+    seconds = prepare_masks([small.group], params, small.root, tmp_path)
+    assert list(seconds) == ["image", "model", "vectors"] and len(seconds) == 3
+    assert "seconds" not in store.read_json(tmp_path / saving.CARD)["arrays"]
     datasets = {DATASET: small.data.dataset}
     found = load_masks(tmp_path, datasets, small.scorer.card)
-    plain = [one.heard.masks for one in found]
-    assert [len(masks) for masks in plain] == [30, 30]
-    steered = run_steering(
-        datasets, params, params.applications, small.scorer, tmp_path, {DATASET: None}
-    )
+    assert [len(one.responses.masks) for one in found] == [30, 30, 30]
+    assert [one.name for one in found] == seconds["image"].tolist()
+    steered = run_steering(datasets, params, small.scorer, tmp_path, {DATASET: None})
     table = steered.tables["steered"]
     assert tuple(table) == COLUMNS and table["quality"].isna().all()
     weights = params.applications.steering.weights
-    assert len(table) == 2 * len(weights) and steered.maps.shape[:2] == (2, len(weights))
-    _same_as_rise(small, params, found[0].image_id, steered.maps[0][weights.index(0.0)])
+    assert len(table) == 3 * len(weights) and steered.maps.shape[:2] == (3, len(weights))
+    _same_as_rise(small, found[0].image_id, steered.maps[0][weights.index(0.0)])
 
 
-def _same_as_rise(small: Small, params: Params, image_id: str, shown: np.ndarray) -> None:
-    from pasta.applications.prepared.fresh import named_images
-    from pasta.explanations.attribution import shown_maps
-    from pasta.explanations.base import Given
-    from pasta.explanations.engine import predicted_classes, view_of
-    from pasta.models.checkpoint import load
-
-    dataset = small.data.dataset
-    model, _ = load(dataset.folder / "models/resnet50", params, small.root)
-    view, images = view_of(model), named_images(dataset, [image_id]).images
-    settings = params.explanations.methods.rise.model_copy(update={"masks": 30})
-    given = Given(view, images, predicted_classes(view, images), {"rise": settings}, params.seed)
+def _same_as_rise(small: Small, image_id: str, shown: NDArray[np.float16]) -> None:
+    model, _ = load(small.group.models / "resnet50", small.params, small.root)
+    view, images = view_of(model), named_images(small.data.dataset, [image_id]).images
+    settings = small.params.explanations.methods.rise.model_copy(update={"masks": 30})
+    given = Given(
+        view, images, predicted_classes(view, images), {"rise": settings}, small.params.seed
+    )
     expected = shown_maps(rise(given).numpy(), "positive")[0]
     np.testing.assert_allclose(shown, expected, atol=2e-3)
 

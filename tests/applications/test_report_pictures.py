@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +10,19 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from pasta.applications.before_after import before_after, note_of
-from pasta.applications.pictures import Tile
 from pasta.applications.report_pictures import (
     _corners,
     _first,
-    applications_pictures,
-    readme_picture,
+    before_after,
+    describe_change,
+    save_picture,
+    steering_pictures,
+    tuning_pictures,
 )
-from pasta.applications.sheets import Layout, Line, label, number, sheet
+from pasta.applications.sheets import Layout, Line, Tile, label, number, sheet
 from pasta.applications.steering_study import COLUMNS, Steered, curve
-from pasta.applications.tuning import Tuned
+from pasta.applications.tuning import Pair, Tuned
 from pasta.applications.tuning_choice import HELD_OUT, VERDICT_COLUMNS
-from pasta.applications.tuning_compare import Pair
 from pasta.errors import PastaError
 from pasta.explanations.techniques import technique
 
@@ -56,7 +57,7 @@ def tuned(gain: float, low: float) -> Tuned:
     flat, heat = np.zeros((8, 8, 3), np.uint8), np.eye(8, dtype=np.float32)
     return Tuned(
         technique("gradcam/resnet50"), {"layer": "a"}, {"layer": "b"}, pd.DataFrame(),
-        pd.DataFrame(rows, columns=list(VERDICT_COLUMNS)), images, [], 0,
+        pd.DataFrame(rows, columns=list(VERDICT_COLUMNS)), images, [],
         [Pair("coco/1", "dog", False, flat, heat, heat.T, (2.0, 3.0))],
     )  # fmt: skip
 
@@ -99,31 +100,38 @@ def test_the_first_held_out_image_of_each_dataset_is_shown() -> None:
     assert _first(rows)["image"].tolist() == ["a/2", "b/1"]
 
 
-def test_steering_gets_a_sheet_for_every_four_images(tmp_path: Path) -> None:
-    files = applications_pictures(tmp_path, steering=steered(1.0, 6), tuning=[tuned(1.0, 0.1)])
-    assert set(files) == {"steering-0", "steering-1", "tuning-gradcam-resnet50"}
-    with Image.open(files["steering-0"]) as first, Image.open(files["steering-1"]) as second:
-        assert first.size[0] == second.size[0] and first.size[1] > 1.8 * second.size[1]
+def test_steering_gets_a_sheet_for_every_four_images() -> None:
+    drawn = steering_pictures(steered(1.0, 6))
+    assert set(drawn) == {"steering-0", "steering-1"}
+    first, second = drawn["steering-0"], drawn["steering-1"]
+    assert first.shape[1] == second.shape[1] and first.shape[0] > 1.8 * second.shape[0]
+
+
+def test_tuning_is_shown_where_something_else_than_the_default_has_won() -> None:
+    study = tuned(1.0, 0.1)
+    assert set(tuning_pictures([study])) == {"tuning-gradcam-resnet50"}
+    assert not tuning_pictures([replace(study, winner=study.default)])
 
 
 def test_what_people_clearly_gain_from_comes_before_a_larger_but_doubtful_gain() -> None:
-    sure, doubtful = before_after(None, [tuned(0.5, 0.1)]), before_after(None, [tuned(2.0, -1.0)])
-    assert sure is not None and doubtful is not None
-    best = before_after(None, [tuned(2.0, -1.0), tuned(0.5, 0.1)])
-    assert best is not None and np.array_equal(best, sure)
+    found = steered(1.0)
+    sure = found.tables["curve"]
+    doubtful = sure[sure["weight"] == 1.0].assign(weight=0.5, estimate=9.0, low=-1.0)
+    both = {**found.tables, "curve": pd.concat([sure, doubtful])}
+    best, alone = before_after(replace(found, tables=both)), before_after(found)
+    assert best is not None and alone is not None and np.array_equal(best, alone)
 
 
 def test_no_picture_where_nobody_gains(tmp_path: Path) -> None:
-    file = tmp_path / "applications.jpg"
-    assert readme_picture(file, steered(1.0), []) == file and file.is_file()
-    with Image.open(file) as opened:
+    drawn = before_after(steered(1.0))
+    assert drawn is not None
+    with Image.open(save_picture(drawn, tmp_path / "a.jpg")) as opened:
         assert opened.size[0] <= 900
-    assert readme_picture(file, steered(-1.0), []) is None  # though the score rises
-    assert not file.exists()
+    assert before_after(steered(-1.0)) is None  # though the score rises
 
 
 def test_the_note_says_who_judges() -> None:
     differences = tuned(0.5, -0.1).verdict
-    assert "true quality +0.50 [−0.10, +1.50]" in note_of(differences, judged=True)
-    assert "simulated raters" in note_of(differences, judged=True)
-    assert "only the score judges" in note_of(differences, judged=False)
+    assert "true quality +0.50 [−0.10, +1.50]" in describe_change(differences, judged=True)
+    assert "simulated raters" in describe_change(differences, judged=True)
+    assert "only the score judges" in describe_change(differences, judged=False)

@@ -2,50 +2,93 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from pasta import store, tables
-from pasta.applications import crossed
+from pasta.applications import cross_validation
 from pasta.applications import scores as module
 from pasta.applications.scores import COLUMNS, score_stored
-from pasta.embedding.base import about
-from pasta.embedding.embed import embed_dataset
 from pasta.embedding.inputs import with_label
-from pasta.embedding.stored import load_embeddings
+from pasta.embedding.stored import Embedded
 from pasta.errors import PastaError
+from pasta.layout import Group
 from pasta.params import Params, load_params
 from pasta.params.baselines import PenaltyParams
+from pasta.scoring import material as material_module
 from pasta.scoring import public
 from pasta.scoring.base import SCORERS, Fitted, Rated
-from pasta.scoring.folder import register_all, save_scorer
+from pasta.scoring.folder import save_scorer
 from pasta.scoring.material import collect
 from pasta.scoring.splits import split
 from pasta.seeds import generator
 from pasta.tracking import file_md5
-from tests.embedding.small import Counting, settings, silent, write_dataset
 
 ASKED = ("Q1", "Q2")
-EMPTY = "catsdogscars/0002/gradcam/resnet50"
+DATASET, WIDTH, IMAGES = "catsdogscars", 8, 6
+EMPTY = f"{DATASET}/0002/gradcam/resnet50"
+LABELS = ("cat", "dog")
+GROUPS = {  # of one dataset, with a technique each
+    f"{DATASET}-resnet50": ("gradcam", "resnet50", "saliency"),
+    f"{DATASET}-vit_b_16": ("lime", "vit_b_16", "saliency"),
+    f"{DATASET}-clip_qda": ("clip_qda", "clip_qda", "concept"),
+}
 
 
-class Project(NamedTuple):
-    """A dataset with vectors, votes and a scorer."""
+@dataclass(frozen=True)
+class Project:
+    """A dataset in several groups with vectors, votes and a scorer."""
 
-    folder: Path
+    groups: Sequence[Group]
     labels: Path
     scorer: Path
     fitted: Fitted
     params: Params
+    embedded: dict[str, Embedded]  # by group
 
     def scores(self, question: str = "Q2", **changes: Any) -> pd.DataFrame:
-        given = self._replace(**changes)
-        return score_stored([given.folder], given.labels, given.params, question, given.scorer)
+        own = replace(self, **changes)
+        return score_stored(own.groups, own.labels, own.params, question, own.scorer)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        return pd.concat([one.table for one in self.embedded.values()], ignore_index=True)
+
+    @property
+    def vectors(self) -> np.ndarray:
+        return np.concatenate([one.vectors for one in self.embedded.values()])
+
+
+def _embedded(key: str) -> Embedded:
+    method, backbone, kind = GROUPS[key]
+    rows = [
+        {
+            "sample_id": f"{DATASET}/{row:04d}/{method}/{backbone}",
+            "dataset": DATASET,
+            "image_id": f"{row:04d}",
+            "method": method,
+            "backbone": backbone,
+            "kind": kind,
+            "predicted": LABELS[row % 2],
+            "status": "ok",
+            "scale": 1.0,
+            "row": row,
+        }
+        for row in range(IMAGES)
+    ]
+    table = tables.EXPLANATIONS.frame(rows)
+    vectors = generator(0, "vectors", key).normal(size=(IMAGES, WIDTH)).astype(np.float32)
+    vectors[table["sample_id"] == EMPTY] = np.nan
+    table.loc[table["sample_id"] == EMPTY, "status"] = "constant"
+    about = {"encoder": "counting", "md5": "0" * 32, "size": 16, "width": WIDTH}
+    return Embedded(table, vectors, about)
 
 
 @pytest.fixture
@@ -53,36 +96,47 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     small = partial(split, fewest=1)
     monkeypatch.setattr(module, "split", small)
     monkeypatch.setattr(public, "split", small)
-    folder, encoder, own = write_dataset(tmp_path / "catsdogscars", EMPTY), Counting(), settings()
-    embed_dataset(folder, encoder, own, folder / "embeddings", silent)
-    embedded = load_embeddings(folder, own)
+    embedded = {key: _embedded(key) for key in GROUPS}
+    for place in (module, cross_validation, material_module):
+        monkeypatch.setattr(place, "load_embeddings", lambda group, _: embedded[group.key])
+    groups = [Group(key, DATASET, tmp_path) for key in GROUPS]
+    for group in groups:
+        file = group.explanations / "explanations.parquet"
+        store.write(embedded[group.key].table, file, tables.EXPLANATIONS)
     labels = tmp_path / "labels.parquet"
-    store.write(_labels(embedded.table["sample_id"].tolist()), labels, tables.LABELS)
-    features = with_label(embedded.vectors, embedded.table["predicted"].tolist())
-    usable = embedded.usable
-    stars = generator(0, "stars").uniform(1, 5, (len(features), 2)).astype(np.float32)
-    counts = np.ones((len(features), 2, 5), np.int64)
-    rated = Rated(features, counts, stars).at(usable)
-    register_all()
-    fitted = SCORERS["ridge"].fit(rated, rated, PenaltyParams(alpha=1.0), 0)
+    samples = [str(one) for part in embedded.values() for one in part.table["sample_id"]]
+    store.write(_labels(samples), labels, tables.LABELS)
+    whole = load_params()
+    own = whole.embedding.model_copy(update={"encoder": "counting", "weights": "none"})
+    files = (labels, *(group.explanations / "explanations.parquet" for group in groups))
+    fitted = _fitted(embedded)
     save_scorer(
         tmp_path / "scorer",
         "ridge",
         fitted,
         questions=ASKED,
-        encoder=about(encoder),
+        encoder=embedded[groups[0].key].encoder,
         preprocessing=own,
         with_labels=True,
-        training={str(file): file_md5(file) for file in (labels, folder / "explanations.parquet")},
+        training={str(file): file_md5(file) for file in files},
         metrics={},
         techniques={},
         familiar={},
     )
-    whole = load_params()
     shared = whole.scoring.public.model_copy(update={"train": 0.5})
     scoring = whole.scoring.model_copy(update={"public": shared})
     params = whole.model_copy(update={"embedding": own, "scoring": scoring})
-    return Project(folder, labels, tmp_path / "scorer", fitted, params)
+    return Project(groups, labels, tmp_path / "scorer", fitted, params, embedded)
+
+
+def _fitted(embedded: dict[str, Embedded]) -> Fitted:
+    vectors = np.concatenate([one.vectors for one in embedded.values()])
+    labels = [str(one) for part in embedded.values() for one in part.table["predicted"]]
+    stars = generator(0, "stars").uniform(1, 5, (len(vectors), 2)).astype(np.float32)
+    rated = Rated(with_label(vectors, labels), np.ones((len(vectors), 2, 5), np.int64), stars)
+    known = rated.at(np.isfinite(vectors).all(axis=1))
+    settings: Any = PenaltyParams(alpha=1.0)
+    return SCORERS["ridge"].fit(known, known, settings, 0)
 
 
 def _labels(samples: list[str]) -> pd.DataFrame:
@@ -91,7 +145,7 @@ def _labels(samples: list[str]) -> pd.DataFrame:
     rows = [
         {"sample_id": sample, "question": question, **plain, "entropy": 2.3, "simulated": True}
         for sample in samples
-        for question in ASKED
+        for question in tables.QUESTIONS
     ]
     return tables.LABELS.frame(rows)
 
@@ -99,10 +153,11 @@ def _labels(samples: list[str]) -> pd.DataFrame:
 def test_scores_are_the_scorers_answers_to_the_stored_vectors(project: Project) -> None:
     found = project.scores()
     assert list(found.columns) == list(COLUMNS)
-    embedded = load_embeddings(project.folder, settings())
-    features = with_label(embedded.vectors, embedded.table["predicted"].tolist())
-    expected = project.fitted.predict(features[embedded.usable]).stars[:, 1]
-    np.testing.assert_allclose(found.loc[embedded.usable, "score"], expected, rtol=1e-6)
+    assert found["sample_id"].tolist() == project.table["sample_id"].tolist()
+    features = with_label(project.vectors, project.table["predicted"].tolist())
+    usable = np.isfinite(project.vectors).all(axis=1)
+    expected = project.fitted.predict(features[usable]).stars[:, 1]
+    np.testing.assert_allclose(found.loc[usable, "score"], expected, rtol=1e-6)
     np.testing.assert_allclose(found["good"], (found["score"] - 1) / 4)
 
 
@@ -115,16 +170,19 @@ def test_held_out_images_are_those_the_public_scorer_is_not_trained_on(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Rated] = []
+    fit = type(SCORERS["ridge"]).fit
 
-    def stop(_name: str, train: list[Rated], *rest: Any) -> None:
-        seen.extend(train)
-        raise InterruptedError
+    def look(self: Any, train: Rated, *rest: Any) -> Any:
+        seen.append(train)
+        return fit(self, train, *rest)
 
-    monkeypatch.setattr(public, "fit_all", stop)
-    material = collect([project.folder], store.read(project.labels, tables.LABELS))
-    with pytest.raises(InterruptedError):
-        public.train_public(material, project.params)
-    rated, rows = material.rated(project.params.embedding)
+    monkeypatch.setattr(type(SCORERS["ridge"]), "fit", look)
+    shared = project.params.scoring.public.model_copy(update={"scorer": "ridge"})
+    scoring = project.params.scoring.model_copy(update={"public": shared})
+    params = project.params.model_copy(update={"scoring": scoring})
+    material = collect(project.groups, store.read(project.labels, tables.LABELS))
+    public.train_public(material, params)
+    rated, rows = material.rated(params.embedding)
     image = material.samples["image"].to_numpy()[rows]
     trained = {
         str(image[np.flatnonzero((rated.features == row).all(axis=1))[0]])
@@ -144,14 +202,15 @@ def test_other_labels_than_the_scorers_are_an_error(project: Project, tmp_path: 
     other = tmp_path / "other.parquet"
     table = store.read(project.labels, tables.LABELS)
     store.write(table.assign(mean=4.0), other, tables.LABELS)
-    with pytest.raises(PastaError, match="not known which images it has seen"):
+    expected = "not known which images it has seen; `dvc repro score` trains"
+    with pytest.raises(PastaError, match=expected):
         project.scores(labels=other)
 
 
 def test_vectors_of_another_encoder_are_an_error(project: Project) -> None:
-    own = settings()
-    other = Counting(md5="1" * 32)
-    embed_dataset(project.folder, other, own, project.folder / "embeddings", silent)
+    key = project.groups[0].key
+    other = {**project.embedded[key].encoder, "md5": "1" * 32}
+    project.embedded[key] = replace(project.embedded[key], encoder=other)
     with pytest.raises(PastaError, match="made by an encoder with the md5 1111"):
         project.scores()
 
@@ -167,13 +226,15 @@ def test_crossed_scores_come_from_scorers_that_have_not_seen_the_image(
         pairs = zip(train, validation, strict=True)
         return [SCORERS["ridge"].fit(one, other, chosen, 0) for one, other in pairs]
 
-    monkeypatch.setattr(crossed, "fit_all", fit)
+    monkeypatch.setattr(cross_validation, "fit_all", fit)
     scores = project.scores("Q1")
-    found = crossed.score_crossed(scores, [project.folder], project.labels, project.params, "Q1", 3)
+    found = cross_validation.cross_validate(
+        scores, project.groups, project.labels, project.params, "Q1", 3
+    )
     assert found["held_out"].all()
     assert found.loc[found["score"].isna(), "sample_id"].tolist() == [EMPTY]
     assert found["fold"].nunique() == 3
-    material = collect([project.folder], store.read(project.labels, tables.LABELS))
+    material = collect(project.groups, store.read(project.labels, tables.LABELS))
     rated, rows = material.rated(project.params.embedding)
     samples = material.samples.iloc[rows]
     fold = samples["image"].map(dict(zip(found["image"], found["fold"], strict=True))).to_numpy()
@@ -185,7 +246,7 @@ def test_crossed_scores_come_from_scorers_that_have_not_seen_the_image(
 
 
 def test_too_few_images_or_folds_cannot_be_dealt() -> None:
-    assert sorted(crossed.deal(list("abcdefg"), 3, 0).values()) == [0, 0, 0, 1, 1, 2, 2]
+    assert sorted(cross_validation.deal(list("abcdefg"), 3, 0).values()) == [0, 0, 0, 1, 1, 2, 2]
     for images, folds in ((["a", "b"], 3), (list("abcd"), 2)):
         with pytest.raises(PastaError, match="cannot be dealt"):
-            crossed.deal(images, folds, 0)
+            cross_validation.deal(images, folds, 0)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import mlflow
 import numpy as np
 import pytest
-import torch
 import typer
 from hypothesis import given
 from hypothesis import strategies as some
 from typer.testing import CliRunner
 
-from pasta.applications.prepared.candidates import lay
-from pasta.applications.prepared.fresh import fresh_images
+from pasta.applications.prepared.candidates import LiveSubject, open_table
 from pasta.applications.prepared.grid import Candidate, Grid, Layers, make_grid, read_grid
-from pasta.applications.prepared.subjects import LiveSubject
-from pasta.applications.tuning import Budget, Tuned, tune
+from pasta.applications.prepared.held_out import fresh_images
+from pasta.applications.tuning import Tuned, tune
 from pasta.applications.tuning_choice import (
     CANDIDATE_COLUMNS,
     EACH,
@@ -43,13 +39,9 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.engine import Work, attributions
 from pasta.explanations.techniques import technique
 from pasta.models import checkpoint
-from pasta.models.base import MODELS
-from pasta.models.suite import settings as model_settings
-from reports.plots.applications_tuning import tuning_figure
-from tests.applications.test_backbones import DATASET, Small, small_project
-from tests.conftest import ROOT
+from reports.plots.applications import tuning_figure
+from tests.applications.small import DATASET, Small, small_project, with_classifier
 
-torch.set_num_threads(1)
 LIME, GRADCAM = technique("lime/resnet50"), technique("gradcam/resnet50")
 WIDTHS = {"kernel_width": [0.1, 0.25, 1.0]}
 
@@ -129,100 +121,31 @@ class TestGrid:
 
 
 class Counted:
-    """Scores that depend on the candidate; remembers whom it was asked about."""
+    """Prefers narrow kernels, and remembers which it was asked about."""
 
-    def __init__(self, dies_at: int | None = None) -> None:
+    def __init__(self) -> None:
         self.asked: list[float] = []
-        self.dies_at = dies_at
 
     def __call__(self, candidate: Candidate) -> Answer:
-        if len(self.asked) == self.dies_at:
-            raise KeyboardInterrupt
         width = float(candidate["kernel_width"])
         self.asked.append(width)
         return answer(candidate, [3 - width, 2.0, np.nan], [width, width, -width])
 
 
-def same(one: Found, other: Found) -> bool:
-    pairs = zip([one.default, *one.answers], [other.default, *other.answers], strict=True)
-    return all(
-        a.candidate == b.candidate
-        and np.array_equal(a.score, b.score, equal_nan=True)
-        and np.array_equal(a.quality, b.quality, equal_nan=True)
-        for a, b in pairs
-    )
-
-
 class TestSearch:
-    def test_all_candidates_are_asked_once_in_the_order_of_the_grid(self, tmp_path: Path) -> None:
-        evaluate, heard = Counted(), list[Answer]()
-        found = search(
-            widths(0.1, 0.25, 0.5), evaluate, tmp_path / "a.db", "print", tell=heard.append
-        )
+    def test_all_candidates_are_asked_once_in_the_order_of_the_grid(self) -> None:
+        evaluate = Counted()
+        found = search(widths(0.1, 0.25, 0.5), evaluate)
         assert evaluate.asked == [0.25, 0.1, 0.5]
         assert [one.candidate["kernel_width"] for one in found.answers] == [0.1, 0.25, 0.5]
-        assert [one.candidate["kernel_width"] for one in heard] == [0.25, 0.1, 0.5]
 
-    @pytest.mark.parametrize("trials", [None, 3])
-    def test_an_interrupted_search_goes_on_and_ends_as_if_it_had_not_been(
-        self, tmp_path: Path, trials: int | None
-    ) -> None:
-        grid, file = widths(0.1, 0.2, 0.4, 0.8, default=0.3), tmp_path / "a.db"
-        first, second, whole = Counted(dies_at=2), Counted(), Counted()
-        with pytest.raises(KeyboardInterrupt):
-            search(grid, first, file, "print", trials=trials)
-        heard: list[Answer] = []
-        resumed = search(grid, second, file, "print", trials=trials, tell=heard.append)
-        straight = search(grid, whole, tmp_path / "b.db", "print", trials=trials)
-        assert same(resumed, straight)
-        assert first.asked + second.asked == whole.asked and len(first.asked) == 2
-        assert [one.resumed for one in heard[:2]] == [True, True] and not heard[-1].resumed
-        assert len(heard) == len({one.candidate["kernel_width"] for one in heard})
-        nothing = Counted(dies_at=0)
-        assert same(search(grid, nothing, file, "print", trials=trials), straight)
-
-    def test_a_killed_process_leaves_a_search_that_goes_on(self, tmp_path: Path) -> None:
-        file = tmp_path / "a.db"
-        script = (
-            "import os, signal, sys\n"
-            "import numpy as np\n"
-            "from pathlib import Path\n"
-            "from pasta.applications.prepared.grid import Grid\n"
-            "from pasta.applications.tuning_search import Answer, search\n"
-            "from pasta.explanations.techniques import Technique\n"
-            "asked = []\n"
-            "def evaluate(candidate):\n"
-            "    if len(asked) == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
-            "    asked.append(candidate)\n"
-            "    return Answer(candidate, np.ones(3), np.ones(3))\n"
-            "grid = Grid(Technique('lime', 'resnet50'), {'kernel_width': (0.1, 0.2, 0.4)},\n"
-            "            {'kernel_width': 0.25})\n"
-            "search(grid, evaluate, Path(sys.argv[1]), 'print')\n"
-        )
-        died = subprocess.run([sys.executable, "-c", script, str(file)], cwd=ROOT, check=False)
-        assert died.returncode == -signal.SIGKILL
-        rest = Counted()
-        found = search(widths(0.1, 0.2, 0.4), rest, file, "print")
-        assert rest.asked == [0.2, 0.4] and len(found.answers) == 3
-
-    def test_another_fingerprint_begins_anew(self, tmp_path: Path) -> None:
-        file = tmp_path / "a.db"
-        for print_ in ("one", "two"):
-            evaluate = Counted()
-            search(widths(0.1), evaluate, file, print_)
-            assert evaluate.asked == [0.25, 0.1]
-
-    def test_few_trials_are_as_many_as_wanted(self, tmp_path: Path) -> None:
+    def test_few_trials_are_as_many_as_wanted_and_the_same_again(self) -> None:
         grid = widths(*(0.1 * step for step in range(1, 31)), default=5.0)
-        evaluate = Counted()
-        found = search(grid, evaluate, tmp_path / "a.db", "print", trials=8)
-        assert 1 <= len(found.answers) <= 8 and len(evaluate.asked) == len(found.answers) + 1
-
-    def test_a_file_that_is_no_study_is_named(self, tmp_path: Path) -> None:
-        file = tmp_path / "notes.db"
-        file.write_text("shopping list " * 100)
-        with pytest.raises(InputError, match=r"notes\.db: cannot be opened"):
-            search(widths(0.1), Counted(), file, "print")
+        first, second = Counted(), Counted()
+        found = search(grid, first, trials=8)
+        assert 1 <= len(found.answers) <= 8 and len(first.asked) == len(found.answers) + 1
+        search(grid, second, trials=8)
+        assert first.asked == second.asked
 
 
 def found(default: Any, *others: Any) -> Found:
@@ -301,39 +224,27 @@ def verdict_of(whole: Found) -> Any:
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
     """A small project with a classifier that has random weights."""
-    project = small_project(tmp_path_factory.mktemp("project"))
-    data, settings = project.data, model_settings(project.data, "resnet50")
-    model = MODELS["resnet50"].build(data, settings).eval()
-    card = {
-        "model": "resnet50",
-        "dataset": data.name,
-        "classes": list(data.classes),
-        "image_size": data.size,
-        "seed": 0,
-        "settings": settings.model_dump(mode="json"),
-    }
-    checkpoint.save(model, data.dataset.folder / "models/resnet50", card)
-    return project
+    project = with_classifier(small_project(tmp_path_factory.mktemp("project")))
+    own = project.params.applications.model_copy(update={"subsets": 10, "resamples": 100})
+    return replace(project, params=project.params.model_copy(update={"applications": own}))
 
 
 @pytest.fixture(scope="module")
 def model(small: Small) -> Any:
-    folder = small.data.dataset.folder / "models/resnet50"
-    return checkpoint.load(folder, small.params, small.root)[0]
+    return checkpoint.load(small.group.models / "resnet50", small.params, small.root)[0]
 
 
-def tuned(small: Small, key: str, values: Any, storage: Path, **options: Any) -> Tuned:
-    folders, numbers = [small.data.dataset.folder], (3, 5)
-    table = lay(technique(key), values, folders, small.params, small.root, numbers, "some.keys")
-    judges = {DATASET: None}
-    return tune(table, small.params, small.scorer, storage, Budget(10, 100), judges, **options)
+def tuned(small: Small, key: str, values: Any, **options: Any) -> Tuned:
+    groups, numbers = [small.group], (3, 5)
+    table = open_table(technique(key), values, groups, small.params, small.root, numbers, "a.key")
+    return tune(table, small.params, small.scorer, {DATASET: None}, **options)
 
 
 class TestMaps:
     def test_lime_candidates_share_passes_and_are_what_lime_gives(
         self, small: Small, model: Any
     ) -> None:
-        fresh = fresh_images(small.data.dataset.folder, small.params, 3, "")
+        fresh = fresh_images(small.group, small.params, 3, "")
         subject = LiveSubject(fresh, model, LIME, small.params)
         methods = small.params.explanations.methods
         for width, penalty in ((0.1, 1.0), (0.6, 0.2)):
@@ -355,7 +266,7 @@ class TestMaps:
     def test_a_candidates_layer_is_the_one_that_is_looked_at(
         self, small: Small, model: Any
     ) -> None:
-        fresh = fresh_images(small.data.dataset.folder, small.params, 2, "")
+        fresh = fresh_images(small.group, small.params, 2, "")
         subject = LiveSubject(fresh, model, GRADCAM, small.params)
         usual, early = subject.shown({}), subject.shown({"layer": "network.layer1.0"})
         assert np.array_equal(usual, subject.shown({"layer": "network.layer4.0"}))
@@ -364,10 +275,12 @@ class TestMaps:
 
 class TestTune:
     def test_a_layer_is_tuned_and_the_winner_is_compared_on_other_images(
-        self, small: Small, tmp_path: Path
+        self, small: Small
     ) -> None:
         values = {"layer": [f"network.layer{stage}.-1" for stage in (2, 3, 4)]}
-        result = tuned(small, "gradcam/resnet50", values, tmp_path / "a.db")
+        heard: list[str] = []
+        result = tuned(small, "gradcam/resnet50", values, tell=lambda one, _: heard.append(one.key))
+        assert heard == 3 * ["gradcam/resnet50"]
         assert tuple(result.candidates) == CANDIDATE_COLUMNS and len(result.candidates) == 3
         best = int(result.candidates["score"].to_numpy().argmax())
         assert result.candidates["winner"].tolist() == [place == best for place in range(3)]
@@ -383,17 +296,16 @@ class TestTune:
         assert own.loc[(EACH, "score"), "estimate"] >= 0
         assert ("held-out", "quality") not in own.index  # nobody was simulated
         assert len(tuning_figure(result.candidates, result.verdict).axes) == 3
-        again = tuned(small, "gradcam/resnet50", values, tmp_path / "a.db")
-        assert again.resumed == 3 and again.verdict.equals(result.verdict)
+        assert tuned(small, "gradcam/resnet50", values).verdict.equals(result.verdict)
 
-    def test_a_grid_of_the_default_alone_is_refused(self, small: Small, tmp_path: Path) -> None:
+    def test_a_grid_of_the_default_alone_is_refused(self, small: Small) -> None:
         with pytest.raises(PastaError, match="default only"):
-            tuned(small, "lime/resnet50", {"kernel_width": [0.25]}, tmp_path / "a.db")
+            tuned(small, "lime/resnet50", {"kernel_width": [0.25]})
 
     def test_too_few_images_are_said_before_any_work(self, small: Small) -> None:
-        folders = [small.data.dataset.folder]
+        groups = [small.group]
         with pytest.raises(PastaError, match=r"13 test images .*some\.keys"):
-            lay(LIME, WIDTHS, folders, small.params, small.root, (8, 5), "some.keys")
+            open_table(LIME, WIDTHS, groups, small.params, small.root, (8, 5), "some.keys")
 
 
 def test_the_command_prints_the_verdict_and_tracks_each_candidate(
@@ -401,7 +313,8 @@ def test_the_command_prints_the_verdict_and_tracks_each_candidate(
 ) -> None:
     monkeypatch.chdir(small.root)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
-    (small.data.dataset.folder / "explanations.parquet").touch()  # says that the stage has run
+    (small.group.explanations).mkdir(parents=True)
+    (small.group.explanations / "explanations.parquet").touch()  # says that the stage has run
     grid = tmp_path / "grid.yaml"
     grid.write_text("kernel_width: [0.1, 0.25, 1.0]\n")
     app = typer.Typer()
@@ -421,7 +334,7 @@ def test_the_command_prints_the_verdict_and_tracks_each_candidate(
         {row["candidate"].split()[-1]: row["score"] for row in report["candidates"]}
     )
     again = CliRunner().invoke(app, given_, catch_exceptions=False)
-    assert "3 candidates were already in" in again.stdout and "default" in again.stdout
+    assert "kernel_width 0.25" in again.stdout and "default" in again.stdout
     unknown = CliRunner().invoke(app, [*given_[:3], str(tmp_path / "no.yaml"), *numbers])
     assert isinstance(unknown.exception, InputError)
 

@@ -1,33 +1,59 @@
 """Maps of a technique under every setting of a grid: made now, or made before and stored.
 
-A :class:`Table` is what tuning works on. With models at hand (:func:`lay`) a map is made when it is
-asked for; the maps of the studies in the parameters are made by a stage of their own
+A :class:`Table` is what tuning works on. With models at hand (:func:`open_table`) a map is made
+when it is asked for; the maps of the studies in the parameters are made by a stage of their own
 (:func:`prepare_candidates`) and only read (:func:`load_candidates`) when there is a new scorer.
+
+LIME's kernel width and penalty only weigh the same answers of the model differently. Candidates
+that differ in nothing else share their forward passes, which are nearly all of the work.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from pasta import compute
 from pasta.applications.prepared import saving
-from pasta.applications.prepared.fresh import Fresh, fresh_images, named_images
-from pasta.applications.prepared.grid import Candidate, Grid, Layers, make_grid, section_of
-from pasta.datasets.stored import StoredDataset
+from pasta.applications.prepared.faithfulness import measure_drops
+from pasta.applications.prepared.grid import (
+    LAYER,
+    Candidate,
+    Grid,
+    Layers,
+    make_grid,
+    with_candidate,
+)
+from pasta.applications.prepared.held_out import Fresh, fresh_images, groups_with, named_images
+from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
+from pasta.explanations.attribution import raw_maps, shown_maps
+from pasta.explanations.base import Given, View
+from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.layers import resolve_layer
+from pasta.explanations.lime import kernel, random_switches, ridge
+from pasta.explanations.masking import superpixel_scores
+from pasta.explanations.superpixels import mean_colours, number_of, segment, spread
 from pasta.explanations.techniques import Technique
 from pasta.explanations.techniques import technique as named
+from pasta.layout import Group
+from pasta.models.base import Classifier
+from pasta.models.checkpoint import load
 from pasta.params import Params
+from pasta.resume import KeptUnits
 
 STAGE = "candidates"
 KEYS = "applications.tuning.search + applications.tuning.held_out"
 PARTS = ("search", "held_out")
 Maps = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
 
 class Subject(Protocol):
@@ -48,8 +74,8 @@ class Subject(Protocol):
     def shown(self, candidate: Candidate) -> Maps:
         """Maps (n, height, width) as people see them."""
 
-    def falls(self, subsets: int) -> NDArray[np.float64]:
-        """How the model falls without subsets of pixels (n, subsets), for faithfulness."""
+    def drops(self) -> Floats:
+        """How the model's answer drops without subsets of pixels (n, subsets)."""
 
 
 @dataclass(frozen=True)
@@ -59,35 +85,113 @@ class Table:
     grid: Grid
     search: Sequence[Subject]  # to choose on, one for each dataset
     held_out: Sequence[Subject]  # to compare on
-    weights: Sequence[str]  # md5s of the classifiers
 
     @property
     def technique(self) -> Technique:
         """Whose settings they are."""
         return self.grid.technique
 
-    def fingerprint(self, params: Params, **others: Any) -> str:
-        """Of everything that the values of a candidate depend on, and the grid."""
-        from pasta.models.fingerprint import fingerprint
 
-        section = section_of(self.technique, params.explanations.methods)
-        return fingerprint(
-            {
-                "technique": self.technique.key,
-                "grid": {name: list(values) for name, values in self.grid.choices.items()},
-                "settings": None if section is None else section.model_dump(mode="json"),
-                "images": [[one.fresh.name, *one.fresh.ids] for one in self.search],
-                "weights": list(self.weights),
-                "seed": params.seed,
-                **others,
-            }
+@dataclass
+class LiveSubject:
+    """Images, and the classifier that is explained on the device where it is."""
+
+    fresh: Fresh
+    model: Classifier
+    technique: Technique
+    params: Params
+    _lime: dict[tuple[Any, ...], _LimeAnswers] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.view = view_of(self.model)
+        self.images = compute.place(self.fresh.images, compute.device_of(self.model))
+        parts = torch.split(self.images, 16)
+        self.targets = torch.cat([predicted_classes(self.view, part) for part in parts])
+
+    @property
+    def predicted(self) -> list[str]:
+        """Names of the classes that are explained."""
+        return [self.model.classes[index] for index in self.targets.tolist()]
+
+    def shown(self, candidate: Candidate) -> Maps:
+        """Maps (n, height, width) as people see them."""
+        methods = with_candidate(self.technique, self.params.explanations.methods, candidate)
+        sign = self.technique.about["sign"]
+        if self.technique.method == "lime":
+            return shown_maps(self._lime_maps(methods.lime), sign)
+        explain = self.params.explanations
+        work = Work(
+            self._view_for(candidate),
+            lambda part: self.images[part],
+            self.targets,
+            dict(methods),
+            self.params.seed,
+            explain.batch_size,
+            explain.budget,
         )
+        raw = [part.raw for part in attributions(work, [self.technique.method])]
+        return shown_maps(np.concatenate(raw), sign)
+
+    def drops(self) -> Floats:
+        """How the target's probability drops without subsets of pixels (n, subsets)."""
+        names = [f"{self.fresh.name}/{image}" for image in self.fresh.ids]
+        return measure_drops(self.model, self.images, self.targets, names, self.params)
+
+    def _view_for(self, candidate: Candidate) -> View:
+        """The classifier, with the candidate's target layer if it has one."""
+        if LAYER not in candidate:
+            return self.view
+        layer, reshape = resolve_layer(self.model, str(candidate[LAYER]))
+        return replace(self.view, layer=layer, reshape=reshape)
+
+    def _lime_maps(self, settings: Any) -> NDArray[Any]:
+        key = (settings.samples, settings.segmenter, settings.segments)
+        if key not in self._lime:
+            given = Given(
+                self.view,
+                self.images,
+                self.targets,
+                {"lime": settings},
+                self.params.seed,
+                self.params.explanations.budget,
+            )
+            self._lime[key] = _ask_lime(given, settings)
+        maps = self._lime[key].maps(settings.kernel_width, settings.penalty)
+        return compute.to_numpy(raw_maps(maps, (maps.shape[1], maps.shape[2]), "signed"))
 
 
-def lay(
+@dataclass(frozen=True)
+class _LimeAnswers:
+    """What the model said about the masked copies of each image."""
+
+    labels: list[Tensor]
+    switches: list[Tensor]
+    scores: list[Tensor]
+
+    def maps(self, kernel_width: float, penalty: float) -> Tensor:
+        """LIME's regression with these settings, image by image, in main memory."""
+        found = []
+        for labels, switches, scores in zip(self.labels, self.switches, self.scores, strict=True):
+            inputs, values = switches.double()[None], scores.cpu().double()[None]
+            [slopes] = ridge(inputs, values, kernel(switches, kernel_width)[None], penalty)
+            found.append(spread(slopes, labels.cpu()))
+        return torch.stack(found).float()
+
+
+def _ask_lime(given: Given, settings: Any) -> _LimeAnswers:
+    labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
+    switches = [
+        random_switches(settings.samples, number_of(label), given.generator(number, "lime"))
+        for number, label in enumerate(labels)
+    ]
+    hidden = [mean_colours(*pair) for pair in zip(given.images, labels, strict=True)]
+    return _LimeAnswers(labels, switches, superpixel_scores(given, labels, hidden, switches))
+
+
+def open_table(
     technique: Technique,
     values: Mapping[str, Sequence[Any]],
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     params: Params,
     root: Path,
     numbers: tuple[int, int],
@@ -100,72 +204,129 @@ def lay(
     values
         ``{setting: [values]}`` of the technique's method; ``layer`` is the target layer of CAM
         methods.
+    groups
+        Those of them are used that have the technique's classifier.
     numbers
         Images of each dataset to choose on, and to compare on; ``keys`` names who asks for them.
     """
-    from pasta.applications.prepared.subjects import LiveSubject
-    from pasta.models.checkpoint import load
-
-    search, held_out, weights = list[LiveSubject](), list[LiveSubject](), list[str]()
+    search, held_out = list[LiveSubject](), list[LiveSubject]()
     shared: dict[str, Any] = {}
-    for folder in folders:
-        fresh = fresh_images(folder, params, sum(numbers), keys)
-        model, card = load(folder / "models" / technique.backbone, params, root, shared)
-        weights.append(card["weights_md5"])
-        parts = slice(0, numbers[0]), slice(numbers[0], None)
-        for subjects, part in zip((search, held_out), parts, strict=True):
-            subjects.append(LiveSubject(fresh.part(part), model, technique, params))
-    if "clip" in shared:
-        weights.append(shared["clip"].md5)
-    first, layers = search[0], None
-    if technique.about["needs_layer"]:  # those of the first network; the others are built alike
-        layers = Layers(first.model, first.view.require_layer())
+    for group in groups_with(groups, technique.backbone, params):
+        fresh = fresh_images(group, params, sum(numbers), keys)
+        model, _ = load(group.models / technique.backbone, params, root, shared)
+        compute.place(model)
+        parts = (fresh.rows[: numbers[0]], fresh.rows[numbers[0] :])
+        for subjects, rows in zip((search, held_out), parts, strict=True):
+            subjects.append(LiveSubject(Fresh(fresh.dataset, rows), model, technique, params))
+    return Table(check_grid(technique, values, search[0].model, params), search, held_out)
+
+
+def check_grid(
+    technique: Technique, values: Mapping[str, Sequence[Any]], model: Classifier, params: Params
+) -> Grid:
+    """The grid of a technique; layers are those of ``model``, other networks are built alike."""
+    layers = None
+    if technique.about["needs_layer"]:
+        layers = Layers(model, view_of(model).require_layer())
     grid = make_grid(technique, values, params.explanations.methods, layers)
     if len(grid) == 1 and next(grid.candidates()) == grid.default:
         raise PastaError(f"the grid of {technique.key} has the default only: nothing to compare")
-    return Table(grid, search, held_out, weights)
+    return grid
+
+
+@dataclass(frozen=True)
+class CandidateUnit:
+    """Some images of one group under all settings of a grid."""
+
+    grid: Grid
+    part: str  # one of PARTS
+    group: Group
+    images: tuple[str, ...]
+    params: Params
+    root: Path
 
 
 def prepare_candidates(
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     params: Params,
     root: Path,
     out: Path,
-    advance: Callable[[str], None],
+    kept: KeptUnits | None = None,
+    advance: Callable[[str], None] | None = None,
 ) -> None:
     """Make and store the maps of all studies that the parameters name.
 
-    ``advance`` hears of each candidate, see :func:`amount`.
+    ``advance`` is called with the name of each unit of work that is done, see
+    :func:`count_units`.
     """
-    own = params.applications.tuning
+    units = _units(groups, params, root)
+    found: dict[int, dict[str, NDArray[Any]]] = {}
+    for place, result in compute.map_units(explain_candidates, units, kept):
+        found[place] = result
+        if advance is not None:
+            advance(f"{units[place].grid.technique.key} on {units[place].group.dataset}")
     studies, arrays = [], dict[str, NDArray[Any]]()
-    for study in own.studies:
-        technique = named(study.technique)
-        table = lay(technique, study.grid, folders, params, root, (own.search, own.held_out))
-        maps: dict[str, list[Maps]] = {part: [] for part in PARTS}
-        for candidate in _every(table.grid):
-            for part in PARTS:
-                shown = [one.shown(candidate) for one in getattr(table, part)]
-                maps[part].append(np.concatenate(shown))
-            advance(f"{technique.key}: {candidate}")
-        stem = _stem(technique)
+    for grid in {unit.grid.technique.key: unit.grid for unit in units}.values():
+        study: dict[str, Any] = {
+            "technique": grid.technique.key,
+            "grid": {name: list(values) for name, values in grid.choices.items()},
+            "default": grid.default,
+        }
+        stem = _stem(grid.technique)
         for part in PARTS:
-            arrays[f"{stem}.{part}"] = np.stack(maps[part]).astype(np.float16)
-        falls = [one.falls(params.applications.subsets) for one in table.held_out]
-        arrays[f"{stem}.falls"] = np.concatenate(falls)
-        studies.append(_described(table))
+            places = [
+                place
+                for place, unit in enumerate(units)
+                if unit.grid.technique == grid.technique and unit.part == part
+            ]
+            study[part] = [
+                {
+                    "dataset": units[place].group.dataset,
+                    "images": list(units[place].images),
+                    "predicted": found[place]["predicted"].tolist(),
+                }
+                for place in places
+            ]
+            maps = [found[place]["maps"] for place in places]
+            arrays[f"{stem}.{part}"] = np.concatenate(maps, axis=1)
+        arrays[f"{stem}.drops"] = np.concatenate([found[place]["drops"] for place in places])
+        studies.append(study)
     saving.save(out, {"studies": studies}, arrays)
 
 
-def amount(params: Params) -> int:
-    """About how many candidates there are in all studies; a default may be one of the grid."""
-    total = 0
-    for study in params.applications.tuning.studies:
-        size = 1
-        for values in study.grid.values():
-            size *= len(values)
-        total += size + 1
-    return total
+def count_units(groups: Sequence[Group], params: Params) -> int:
+    """How many units of work all studies have."""
+    studies = params.applications.tuning.studies
+    backbones = [named(study.technique).backbone for study in studies]
+    return sum(len(PARTS) * len(groups_with(groups, one, params)) for one in backbones)
+
+
+def _units(groups: Sequence[Group], params: Params, root: Path) -> list[CandidateUnit]:
+    own, units = params.applications.tuning, []
+    for study in own.studies:
+        technique = named(study.technique)
+        chosen = groups_with(groups, technique.backbone, params)
+        model, _ = load(chosen[0].models / technique.backbone, params, root)
+        grid = check_grid(technique, study.grid, model, params)
+        for group in chosen:
+            ids = fresh_images(group, params, own.search + own.held_out, KEYS).ids
+            for part, images in zip(PARTS, (ids[: own.search], ids[own.search :]), strict=True):
+                units.append(CandidateUnit(grid, part, group, tuple(images), params, root))
+    return units
+
+
+def explain_candidates(unit: CandidateUnit) -> dict[str, NDArray[Any]]:
+    """Maps (settings, images, height, width), what is predicted, and drops of held-out images."""
+    technique, params = unit.grid.technique, unit.params
+    fresh = named_images(open_dataset(unit.group.images), unit.images)
+    model, _ = load(unit.group.models / technique.backbone, params, unit.root)
+    compute.place(model)
+    subject = LiveSubject(fresh, model, technique, params)
+    maps = np.stack([subject.shown(candidate) for candidate in _every(unit.grid)])
+    drops = subject.drops() if unit.part == "held_out" else np.zeros((0, 0))
+    return {
+        "maps": maps.astype(np.float16), "predicted": np.array(subject.predicted), "drops": drops
+    }  # fmt: skip
 
 
 def load_candidates(folder: Path, technique: str, datasets: Mapping[str, StoredDataset]) -> Table:
@@ -184,10 +345,10 @@ def load_candidates(folder: Path, technique: str, datasets: Mapping[str, StoredD
             rows = slice(start, start + len(one["images"]))
             fresh = named_images(datasets[one["dataset"]], one["images"])
             maps = arrays[f"{stem}.{part}"][:, rows]
-            falls = arrays[f"{stem}.falls"][rows] if part == "held_out" else None
-            parts[part].append(_StoredSubject(fresh, own, one["predicted"], maps, places, falls))
+            drops = arrays[f"{stem}.drops"][rows] if part == "held_out" else None
+            parts[part].append(_StoredSubject(fresh, own, one["predicted"], maps, places, drops))
             start = rows.stop
-    return Table(grid, parts["search"], parts["held_out"], study["weights"])
+    return Table(grid, parts["search"], parts["held_out"])
 
 
 @dataclass(frozen=True)
@@ -197,31 +358,15 @@ class _StoredSubject:
     predicted: list[str]
     maps: NDArray[np.float16]  # (candidates, n, height, width)
     places: Mapping[tuple[Any, ...], int]
-    fallen: NDArray[np.float64] | None
+    dropped: Floats | None
 
     def shown(self, candidate: Candidate) -> Maps:
         return np.asarray(self.maps[self.places[_key(candidate)]], np.float32)
 
-    def falls(self, subsets: int) -> NDArray[np.float64]:
-        if self.fallen is None or self.fallen.shape[1] != subsets:
-            raise PastaError(f"there are no answers about {subsets} subsets; `dvc repro {STAGE}`")
-        return np.array(self.fallen)
-
-
-def _described(table: Table) -> dict[str, Any]:
-    return {
-        "technique": table.technique.key,
-        "grid": {name: list(values) for name, values in table.grid.choices.items()},
-        "default": table.grid.default,
-        "weights": list(table.weights),
-        **{
-            part: [
-                {"dataset": one.fresh.name, "images": one.fresh.ids, "predicted": one.predicted}
-                for one in getattr(table, part)
-            ]
-            for part in PARTS
-        },
-    }
+    def drops(self) -> Floats:
+        if self.dropped is None:
+            raise PastaError("only held-out images have their drops stored")
+        return np.array(self.dropped)
 
 
 def _every(grid: Grid) -> list[Candidate]:

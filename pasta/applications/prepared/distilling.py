@@ -17,13 +17,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, interpolate, normalize
+from torch.nn.functional import cross_entropy
 
+from pasta import compute
 from pasta.errors import PastaError
-from pasta.models.base import BlackBox, torch_generator
+from pasta.models.base import torch_generator
 from pasta.models.clip.batches import augment
 from pasta.models.clip.encoder import ClipEncoder, load_clip
-from pasta.models.clip.layers import last_stage
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompts
 from pasta.models.data import TrainingData
@@ -48,39 +48,6 @@ class SlimTower(nn.Module):
         return vectors
 
 
-class TowerClassifier(BlackBox):
-    """The same logits as :class:`pasta.models.clip_zero_shot.ClipZeroShot`, from the tower alone.
-
-    Perturbation methods copy and fold the network that they ask; without text tower, tokenizer
-    and look at the images' size it can be folded, which more than halves their time.
-    """
-
-    def __init__(
-        self, encoder: ClipEncoder, classes: Sequence[str], template: str, side: int
-    ) -> None:
-        super().__init__(classes)
-        self.visual, self.normalise = encoder.visual, encoder.normalise
-        self.resized = None if side == encoder.size else (encoder.size, encoder.size)
-        self.texts: Tensor
-        self.scale: Tensor
-        self.register_buffer("texts", encoder.text_features(prompts(classes, template)))
-        self.register_buffer("scale", encoder.logit_scale.clone())
-        layer, self.token_grid = last_stage(encoder.visual)
-        self._layers = [layer]  # in a list, lest it is registered twice
-        self.eval()
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Logits of images from 0 to 1 whose side is the one that was announced."""
-        if self.resized is not None:
-            images = interpolate(images, self.resized, mode="bicubic", antialias=True).clamp(0, 1)
-        vectors = normalize(self.visual(self.normalise(images)), dim=-1)
-        return self.scale * vectors @ self.texts.T
-
-    def cam_layers(self) -> list[nn.Module]:
-        """The last stage of the tower."""
-        return list(self._layers)
-
-
 @dataclass(frozen=True)
 class Lesson:
     """Training images of one dataset, with what the teacher says about them."""
@@ -101,10 +68,14 @@ def open_tower(
     settings: DistillationParams,
     root: Path,
 ) -> ClipEncoder:
-    """The encoder of a tower: opened, or distilled here from lessons that are alike for all."""
+    """The encoder of a tower on the device of this process: opened, or distilled here from lessons
+    that are alike for all."""
     if tower.width is None:
-        return _opened(tower, root)
+        encoder = _open_pretrained(tower, root)
+        compute.place(encoder)
+        return encoder
     teacher = load_clip(params.clip, root)
+    compute.place(teacher)
     lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
     student = new_student(teacher, tower.width, tower.name, params.seed)
     distil(student, lessons, settings, params.seed)
@@ -118,9 +89,9 @@ def new_student(teacher: ClipEncoder, width: int, name: str, seed: int) -> ClipE
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(entropy(seed, "applications", "tower", width) % 2**63)
         model.visual = SlimTower(width, features, model.visual)
-    model = model.to(memory_format=torch.channels_last)
-    student = ClipEncoder(model, teacher.tokenizer, name)
+    student = ClipEncoder(model.to(memory_format=torch.channels_last), teacher.tokenizer, name)
     student.size = teacher.size
+    compute.place(student, compute.device_of(teacher))
     return student
 
 
@@ -132,7 +103,10 @@ def prepare(
     rows = data.rows("train")
     order = torch.randperm(len(rows), generator=torch_generator(data.seed, "distil", data.name))
     rows = rows[order[: settings.images]].sort().values
-    vectors = [teacher.image_features(images) for _, images in data.batches(rows, 64)]
+    where = compute.device_of(teacher)
+    vectors = [
+        teacher.image_features(compute.place(images, where)) for _, images in data.batches(rows, 64)
+    ]
     texts = teacher.text_features(prompts(data.classes, template))
     return Lesson(data, rows, torch.cat(vectors), texts)
 
@@ -145,10 +119,8 @@ def distil(
 ) -> list[float]:
     """Train the student's image tower in place; returns the mean loss of each epoch.
 
-    The loss is 1 - cosine to the teacher's vector + ``class_weight`` x cross-entropy over the
-    prompts of the image's own dataset.
+    The loss is :func:`distillation_loss` with the prompts of the image's own dataset.
     """
-    torch.set_num_threads(settings.threads)
     visual, full = student.visual, student.size
     chance = torch_generator(seed, "applications", "distil")
     optimizer = torch.optim.AdamW(visual.parameters(), lr=settings.learning_rate, fused=True)
@@ -182,18 +154,43 @@ def _step(
     optimizer: torch.optim.Optimizer,
     chance: torch.Generator,
 ) -> float:
-    rows = lesson.rows[chosen]
+    rows, where = lesson.rows[chosen], lesson.vectors.device
     pixels = torch.from_numpy(lesson.data.pixels_at(student.size)[rows.numpy()])
-    images = augment(pixels.permute(0, 3, 1, 2), 0.05, chance).float().div_(255)
-    prepared = student.prepare(images).contiguous(memory_format=torch.channels_last)
-    vectors: Tensor = student.model.encode_image(prepared, normalize=True)
-    loss = 1 - (vectors * lesson.vectors[chosen]).sum(1).mean()
-    logits = student.logit_scale * vectors @ lesson.texts.T
-    loss = loss + settings.class_weight * cross_entropy(logits, lesson.data.labels[rows])
+    images = augment(pixels.permute(0, 3, 1, 2), 0.05, chance)  # bytes: little to move
+    loss = distillation_loss(
+        student,
+        compute.place(images, where),
+        lesson.vectors[chosen.to(where)],
+        lesson.texts,
+        compute.place(lesson.data.labels[rows], where),
+        settings.class_weight,
+    )
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return float(loss.detach())
+
+
+def distillation_loss(
+    student: ClipEncoder,
+    images: Tensor,
+    vectors: Tensor,
+    texts: Tensor,
+    labels: Tensor,
+    class_weight: float,
+) -> Tensor:
+    """1 - cosine to the teacher's ``vectors`` + ``class_weight`` x cross-entropy over ``texts``.
+
+    ``images`` (n, 3, height, width) are bytes.
+    """
+    prepared = student.prepare(images.float().div(255))
+    with compute.autocast(images.device):
+        own: Tensor = student.model.encode_image(
+            prepared.contiguous(memory_format=torch.channels_last), normalize=True
+        )
+    own = own.float()
+    logits = student.logit_scale * own @ texts.T
+    return 1 - (own * vectors).sum(1).mean() + class_weight * cross_entropy(logits, labels)
 
 
 def _batches(
@@ -208,7 +205,7 @@ def _batches(
     return [found[place] for place in torch.randperm(len(found), generator=chance).tolist()]
 
 
-def _opened(tower: TowerParams, root: Path) -> ClipEncoder:
+def _open_pretrained(tower: TowerParams, root: Path) -> ClipEncoder:
     weights = str(tower.weights)
     if (root / weights).is_file():
         weights = str(root / weights)

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from pasta.errors import InputError, PastaError
+from pasta.explanations.layers import resolve_layer
 from pasta.explanations.techniques import Technique
 from pasta.params.base import Section
 from pasta.params.explanations import MethodsParams
@@ -43,9 +46,6 @@ class Grid:
 
 def read_grid(file: Path) -> dict[str, list[Any]]:
     """A YAML file ``{setting: [values]}``."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     try:
         found = YAML(typ="safe").load(file.read_text())
     except (OSError, UnicodeDecodeError, YAMLError) as error:
@@ -109,8 +109,6 @@ class Layers:
 
     def canonical(self, name: str) -> str:
         """The one name of a layer: ``network.layer4.-1`` is also ``network.layer4.0``."""
-        from pasta.explanations.layers import resolve_layer
-
         return self._name(resolve_layer(self.model, name)[0])
 
     def _name(self, layer: Any) -> str:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import adaptive_max_pool2d
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
 from pasta.explanations.layers import Tokens
@@ -74,8 +75,8 @@ def artefacts(norms: Floats, background: Flags, width: float = 3.0) -> Artefacts
 def feature_norms(tower: Any, images: Tensor, batch_size: int = 16) -> Floats:
     """Norms (n, rows, columns) over the channels of the tower's last feature map.
 
-    ``images`` are as the tower wants them. For transformers these are the outputs of the last
-    block, before any further norm, which would make all of them alike.
+    ``images`` are as the tower wants them, on its device. For transformers these are the outputs
+    of the last block, before any further norm, which would make all of them alike.
     """
     layer, to_maps = last_features(tower)
     parts: list[Tensor] = []
@@ -86,8 +87,7 @@ def feature_norms(tower: Any, images: Tensor, batch_size: int = 16) -> Floats:
     with torch.inference_mode(), hooked(layer, keep):
         for batch in torch.split(images, batch_size):
             tower(batch)
-    norms: Floats = torch.cat(parts).double().numpy()
-    return norms
+    return np.asarray(compute.to_numpy(torch.cat(parts)), np.float64)
 
 
 def last_features(tower: Any) -> tuple[nn.Module, Callable[[Tensor], Tensor]]:

@@ -6,31 +6,38 @@ The card has a row for each image, tower and method, and what is known of each t
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import NDArray
 
+from pasta import compute
 from pasta.applications.prepared import saving
-from pasta.applications.prepared.fresh import Fresh, fresh_images
+from pasta.applications.prepared.distilling import open_tower, require_sense
+from pasta.applications.prepared.held_out import Fresh, fresh_images
+from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
 from pasta.errors import PastaError
+from pasta.explanations.attribution import shown_maps, statuses
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.layout import Group
+from pasta.models.base import torch_generator
+from pasta.models.clip.encoder import ClipEncoder
+from pasta.models.clip.prompts import prompts
+from pasta.models.clip_zero_shot import ClipZeroShot
+from pasta.models.data import TrainingData
 from pasta.params import Params
 from pasta.params.applications import BackbonesParams, TowerParams
 from pasta.registry import did_you_mean
-from pasta.workers import as_finished
+from pasta.resume import KeptUnits
 
-if TYPE_CHECKING:
-    from pasta.applications.prepared.distilling import TowerClassifier
-    from pasta.models.clip.encoder import ClipEncoder
-    from pasta.models.data import TrainingData
-
-Tell = Callable[[str], None]  # the name of a tower that is done
 STAGE, KEYS = "towers", "applications.backbones.images"
 FAMILIES = ("activation", "perturbation")
 _LOOKED_AT = 200  # test images of a dataset, at most, for the accuracy of a tower
@@ -53,66 +60,48 @@ class Explained:
     towers: pd.DataFrame  # TOWER_COLUMNS: sizes, accuracies and norms
 
 
+@dataclass(frozen=True)
+class TowerUnit:
+    """One tower, and the groups whose datasets are explained with it."""
+
+    tower: TowerParams
+    groups: tuple[Group, ...]
+    params: Params
+    root: Path
+
+
 def prepare_towers(
-    folders: Sequence[Path], params: Params, root: Path, out: Path, tell: Tell
+    groups: Sequence[Group],
+    params: Params,
+    root: Path,
+    out: Path,
+    kept: KeptUnits | None = None,
+    advance: Callable[[str], None] | None = None,
 ) -> None:
     """Explain fresh images on every tower by every method, and store the maps.
 
-    Small towers are distilled in processes of their own, as many at once as there are cores; large
-    ones that are only opened come one after the other, with all memory and cores for each. Of
-    ``folders`` those are used that ``applications.backbones.datasets`` names; ``root`` is where the
-    clip stage's encoder is.
+    Of ``groups`` those are used whose datasets ``applications.backbones.datasets`` names; ``root``
+    is where the clip stage's encoder is; ``advance`` is called with each tower that is done.
     """
-    from pasta.applications.prepared.distilling import require_sense
-    from pasta.models.data import TrainingData
-
     own = params.applications.backbones
     for tower in own.towers:
         require_sense(tower)
-    families = {name: family(name) for name in own.methods}
-    fresh = [fresh_images(folder, params, own.images, KEYS) for folder in chosen(folders, own)]
-    parts = [TrainingData(one.dataset, params.seed, params, root) for one in fresh]
-    towers = own.towers[::-1]  # the largest takes longest and begins first
-    work = [partial(_one_tower, tower, fresh, parts, families, params, root) for tower in towers]
-    small = all(tower.width is not None for tower in towers)
-    finished = dict[str, _Tower]()
-    for place, one in as_finished(work, processes=None if small else 1):
-        finished[towers[place].name] = one
-        tell(towers[place].name)
-    found = [finished[tower.name] for tower in own.towers]
+    for name in own.methods:
+        family_of(name)
+    datasets = tuple(choose_datasets(groups, own))
+    # the largest takes longest and begins first
+    units = [TowerUnit(tower, datasets, params, root) for tower in own.towers[::-1]]
+    found: dict[int, dict[str, NDArray[Any]]] = {}
+    for place, result in compute.map_units(explain_tower, units, kept):
+        found[place] = result
+        if advance is not None:
+            advance(units[place].tower.name)
+    parts = [found[place] for place in reversed(range(len(units)))]
     card = {
-        "rows": pd.concat([one.rows for one in found])[list(MAP_COLUMNS)].to_dict("records"),
-        "towers": [{key: _plain(value) for key, value in one.about.items()} for one in found],
+        "rows": [row for part in parts for row in json.loads(str(part["rows"]))],
+        "towers": [json.loads(str(part["about"])) for part in parts],
     }
-    saving.save(out, card, {"maps": np.concatenate([one.maps for one in found])})
-
-
-@dataclass(frozen=True)
-class _Tower:
-    rows: pd.DataFrame
-    maps: NDArray[np.float16]
-    about: dict[str, Any]
-
-
-def _one_tower(
-    tower: TowerParams,
-    fresh: Sequence[Fresh],
-    parts: Sequence[TrainingData],
-    families: dict[str, str],
-    params: Params,
-    root: Path,
-) -> _Tower:
-    """Open or distil one tower, and explain with it."""
-    from pasta.applications.prepared.distilling import open_tower
-
-    settings = params.applications.backbones.distillation
-    encoder = open_tower(tower, parts, params, settings, root)
-    found = [_explained(one, tower, encoder, families, params) for one in fresh]
-    return _Tower(
-        pd.concat([rows for rows, _ in found]),
-        np.concatenate([maps for _, maps in found]).astype(np.float16),
-        _note(fresh, parts, tower, encoder, params),
-    )
+    saving.save(out, card, {"maps": np.concatenate([part["maps"] for part in parts])})
 
 
 def load_towers(folder: Path) -> Explained:
@@ -124,11 +113,9 @@ def load_towers(folder: Path) -> Explained:
     return Explained(pd.DataFrame(card["rows"])[list(MAP_COLUMNS)], arrays["maps"], towers)
 
 
-def family(method: str) -> str:
+def family_of(method: str) -> str:
     """``activation`` for methods that look at a layer, ``perturbation`` for those that hide parts
     of the image and look at the answer alone."""
-    from pasta.explanations.catalog import METHODS
-
     about = METHODS.entry(method).metadata
     if about["attribution"] != "image":
         raise PastaError(f"{about['title']} gives no maps: towers are compared by maps")
@@ -139,40 +126,45 @@ def family(method: str) -> str:
     raise PastaError(f"{about['title']} looks neither at a layer nor at perturbed images")
 
 
-def chosen(folders: Sequence[Path], settings: BackbonesParams) -> list[Path]:
-    """The folders of the datasets whose classes are told apart."""
-    by_name = {folder.name: folder for folder in folders}
-    missing = [name for name in settings.datasets if name not in by_name]
+def choose_datasets(groups: Sequence[Group], settings: BackbonesParams) -> list[Group]:
+    """A group of each of the datasets whose classes are told apart."""
+    known = {group.dataset: group for group in reversed(groups)}
+    missing = [name for name in settings.datasets if name not in known]
     if missing:
         raise PastaError(
-            f"applications.backbones.datasets: there is no folder of {missing[0]!r}. "
-            f"{did_you_mean(missing[0], by_name)}"
+            f"applications.backbones.datasets: there is no group of {missing[0]!r}. "
+            f"{did_you_mean(missing[0], known)}"
         )
-    return [by_name[name] for name in settings.datasets]
+    return [known[name] for name in settings.datasets]
 
 
-def _explained(
-    fresh: Fresh,
-    tower: TowerParams,
-    encoder: ClipEncoder,
-    families: dict[str, str],
-    params: Params,
+def explain_tower(unit: TowerUnit) -> dict[str, NDArray[Any]]:
+    """Open or distil one tower, explain with it, and measure its size, accuracy and norms."""
+    params, own = unit.params, unit.params.applications.backbones
+    fresh = [fresh_images(group, params, own.images, KEYS) for group in unit.groups]
+    parts = [TrainingData(one.dataset, params.seed, params, unit.root) for one in fresh]
+    encoder = open_tower(unit.tower, parts, params, own.distillation, unit.root)
+    found = [_explain(one, unit.tower, encoder, params) for one in fresh]
+    rows = pd.concat([rows for rows, _ in found])[list(MAP_COLUMNS)].to_dict("records")
+    return {
+        "maps": np.concatenate([maps for _, maps in found]).astype(np.float16),
+        "rows": np.array(json.dumps(rows)),
+        "about": np.array(json.dumps(_describe(fresh, parts, unit.tower, encoder, params))),
+    }
+
+
+def _explain(
+    fresh: Fresh, tower: TowerParams, encoder: ClipEncoder, params: Params
 ) -> tuple[pd.DataFrame, NDArray[np.float32]]:
     """All methods on the images of one dataset: rows, and maps as people see them."""
-    import torch
-
-    from pasta.explanations.attribution import shown_maps, statuses
-    from pasta.explanations.catalog import METHODS
-    from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
-
     explain = params.explanations
     model = _classifier(encoder, fresh, params)
-    view = view_of(model)
-    targets = torch.cat([predicted_classes(view, part) for part in torch.split(fresh.images, 16)])
+    view, images = view_of(model), compute.place(fresh.images, compute.device_of(model))
+    targets = torch.cat([predicted_classes(view, part) for part in torch.split(images, 16)])
     predicted = [model.classes[index] for index in targets.tolist()]
     work = Work(
         view,
-        lambda part: fresh.images[part],
+        lambda part: images[part],
         targets,
         dict(explain.methods),
         params.seed,
@@ -180,7 +172,7 @@ def _explained(
         explain.budget,
     )
     raw: dict[str, list[NDArray[np.float32]]] = {}
-    for part in attributions(work, list(families)):
+    for part in attributions(work, list(params.applications.backbones.methods)):
         raw.setdefault(part.method, []).append(part.raw)
     whole = {name: np.concatenate(pieces) for name, pieces in raw.items()}
     rows = [
@@ -190,7 +182,7 @@ def _explained(
                 "image_id": fresh.ids,
                 "tower": tower.name,
                 "method": name,
-                "family": families[name],
+                "family": family_of(name),
                 "parameters": _size(encoder),
                 "predicted": predicted,
                 "correct": np.array(predicted) == np.array(fresh.labels),
@@ -203,7 +195,7 @@ def _explained(
     return pd.concat(rows, ignore_index=True), np.concatenate(maps)
 
 
-def _note(
+def _describe(
     fresh: Sequence[Fresh],
     parts: Sequence[TrainingData],
     tower: TowerParams,
@@ -211,52 +203,47 @@ def _note(
     params: Params,
 ) -> dict[str, Any]:
     """Size, accuracy and norms of one tower."""
-    from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
-
     norms, background, right = [], [], []
     for one, data in zip(fresh, parts, strict=True):
-        found = feature_norms(encoder.visual, encoder.prepare(one.images))
+        images = compute.place(one.images, compute.device_of(encoder))
+        found = feature_norms(encoder.visual, encoder.prepare(images))
         norms.append(found)
         background.append(background_cells(one.dataset.parts[one.rows], *found.shape[1:]))
         right.append(_accuracy(_classifier(encoder, one, params), data))
     fence = params.applications.backbones.fence
     measured = artefacts(np.concatenate(norms), np.concatenate(background), fence)
-    return {
+    about = {
         "tower": tower.name,
         "parameters": _size(encoder),
         "size": encoder.size,
         "accuracy": float(np.mean(right)),
         **asdict(measured),
     }
+    # JSON has no NaN
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in about.items()
+    }
 
 
-def _accuracy(model: TowerClassifier, data: TrainingData) -> float:
-    import torch
-
-    from pasta.models.base import torch_generator
-
-    rows = data.rows("test")
+def _accuracy(model: ClipZeroShot, data: TrainingData) -> float:
+    rows, where = data.rows("test"), compute.device_of(model)
     order = torch.randperm(len(rows), generator=torch_generator(data.seed, "tower accuracy"))
     rows = rows[order[:_LOOKED_AT]]
     with torch.inference_mode():
         right = [
-            model(images).argmax(1) == data.labels[part] for part, images in data.batches(rows, 32)
+            model(compute.place(images, where)).argmax(1).cpu() == data.labels[part]
+            for part, images in data.batches(rows, 32)
         ]
     return float(torch.cat(right).float().mean())
 
 
-def _classifier(encoder: ClipEncoder, fresh: Fresh, params: Params) -> TowerClassifier:
-    from pasta.applications.prepared.distilling import TowerClassifier
-
-    classes, side = fresh.dataset.vocabulary.classes, int(fresh.dataset.pixels.shape[1])
-    return TowerClassifier(encoder, classes, params.clip.template, side)
+def _classifier(encoder: ClipEncoder, fresh: Fresh, params: Params) -> ClipZeroShot:
+    classes = fresh.dataset.vocabulary.classes
+    texts = encoder.text_features(prompts(classes, params.clip.template))
+    return ClipZeroShot(encoder, classes, texts).eval()
 
 
 def _size(encoder: ClipEncoder) -> int:
     """Parameters of the image tower."""
     return sum(value.numel() for value in encoder.visual.parameters())
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value

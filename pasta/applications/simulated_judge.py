@@ -8,6 +8,7 @@ nothing can be chosen by. With real raters nothing is planted, and there is no j
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store
-from pasta.annotations.simulation import properties as measured
+from pasta.annotations.simulation.properties import overlap, spread
 from pasta.annotations.simulation.quality import CHANGES, LIMIT
+from pasta.applications.prepared.held_out import Fresh
+from pasta.datasets.class_parts import class_parts
 from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
 from pasta.params.annotations import QualityParams
+from pasta.scoring.score import PastaScore
 
 PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"
 Floats = NDArray[np.float64]
@@ -82,22 +86,28 @@ class MapJudge:
 
     def __init__(self, judge: Judge, dataset: StoredDataset) -> None:
         self.judge, self.dataset = judge, dataset
-        presence = measured._presence(dataset)
-        self._parts = measured.class_parts(presence, dataset.images)
-        self._labels = dataset.images.set_index("image_id")["label"]
+        words = dataset.vocabulary
+        seen = dataset.concepts().set_index(["image_id", "concept"])["present"].unstack()  # noqa: PD010
+        seen = seen.reindex(columns=list(words.concepts)).astype(bool)
+        typical = class_parts(seen, dataset.images).reindex(list(words.classes), fill_value=False)
+        # classes x values of the part-index array, in which 0 is no part
+        self._typical = np.pad(typical.to_numpy(bool), ((0, 0), (1, 0)))
+        self._images = dataset.images.set_index("image_id")
 
     def __call__(
         self, maps: NDArray[Any], images: Sequence[str], predicted: Sequence[str]
     ) -> Floats:
         """Qualities of maps (n, height, width) as people see them, one for each image."""
         flat = np.asarray(maps, np.float64).reshape(len(maps), -1)
-        group = pd.DataFrame({"image_id": list(images), "predicted": list(predicted)})
-        inside = measured._map_regions(self.dataset, self._parts, group)(slice(0, len(flat)))
+        own, labels = self._images.loc[list(images)], np.array(predicted)
+        classes = [self.dataset.vocabulary.classes.index(label) for label in predicted]
+        parts = np.asarray(self.dataset.parts[own["row"].to_numpy()]).reshape(len(flat), -1)
+        inside = self._typical[np.array(classes)[:, None], parts]
+        without = ~inside.any(1)  # then all parts count, as in the simulator
+        inside[without] = parts[without] > 0
+        right = (own["label"].to_numpy() == labels).astype(float)
         shown = np.ptp(flat, axis=1) > 0
-        right = (self._labels.loc[list(images)].to_numpy() == group["predicted"]).to_numpy()
-        return self.judge.expected(
-            measured.overlap(flat, inside), measured.spread(flat), right.astype(float), shown
-        )
+        return self.judge.expected(overlap(flat, inside), spread(flat), right, shown)
 
 
 Judges = Mapping[str, MapJudge | None]  # by dataset; None where nothing was simulated
@@ -112,6 +122,31 @@ def judges_of(
         name: None if judge is None else MapJudge(judge, dataset)
         for name, dataset in datasets.items()
     }
+
+
+def predicted_stars(
+    scorer: PastaScore, fresh: Fresh, maps: NDArray[Any], predicted: Sequence[str], signed: bool
+) -> Floats:
+    """Stars of maps as people see them, one for each image; NaN where a map shows nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # counted and reported by who asks
+        answer: Any = scorer.score(
+            image=fresh.pixels,
+            saliency=np.asarray(maps, np.float32),
+            label=list(predicted),
+            dataset=fresh.name,
+            signed=signed,
+        )
+    return np.asarray(answer.score, np.float64)
+
+
+def true_quality(
+    judge: MapJudge | None, fresh: Fresh, maps: NDArray[Any], predicted: Sequence[str]
+) -> Floats:
+    """What the simulated raters would think of the maps; NaN where there is no judge."""
+    if judge is None:
+        return np.full(len(fresh), np.nan)
+    return judge(maps, fresh.ids, predicted)
 
 
 def _standard(values: Floats, moments: tuple[float, float]) -> Floats:

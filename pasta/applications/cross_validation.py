@@ -19,6 +19,7 @@ from pasta.applications.scores import goodness
 from pasta.embedding.inputs import with_label
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
+from pasta.layout import Group
 from pasta.params import Params
 from pasta.scoring.material import collect
 from pasta.scoring.running import fit_all, settings_of
@@ -27,9 +28,9 @@ from pasta.seeds import generator
 FEWEST = 3  # folds: to learn from, to calibrate on, to score
 
 
-def score_crossed(
+def cross_validate(
     scores: pd.DataFrame,
-    folders: Sequence[Path],
+    groups: Sequence[Group],
     labels: Path,
     params: Params,
     question: str,
@@ -40,7 +41,7 @@ def score_crossed(
     ``scores`` come from :func:`~pasta.applications.scores.score_stored`. Images without votes are
     left out; intervals are, too. Every image is held out.
     """
-    material = collect(folders, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, tables.LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
     images = material.samples["image"].to_numpy(str)[rows]
     fold_of = deal(sorted(set(images)), folds, params.seed)
@@ -59,7 +60,7 @@ def score_crossed(
     found["fold"] = found["image"].map(fold_of).astype(int)
     found[["score", "low", "high", "good"]] = np.nan
     found["held_out"] = True
-    features = _features(found, folders, params)
+    features = _features(found, groups, params)
     usable = np.isfinite(features).all(axis=1)
     for number in numbers:
         own = usable & (found["fold"] == number).to_numpy()
@@ -81,9 +82,9 @@ def deal(images: Sequence[str], folds: int, seed: int) -> dict[str, int]:
     return {image: int(place) % folds for image, place in zip(images, order, strict=True)}
 
 
-def _features(found: pd.DataFrame, folders: Sequence[Path], params: Params) -> NDArray[np.float32]:
+def _features(found: pd.DataFrame, groups: Sequence[Group], params: Params) -> NDArray[np.float32]:
     """Vectors with labels, in the order of the table; NaN where there is nothing to embed."""
-    parts = [load_embeddings(folder, params.embedding) for folder in folders]
+    parts = [load_embeddings(group, params.embedding) for group in groups]
     every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
     vectors = np.concatenate([part.vectors for part in parts])
     places = every.get_indexer(pd.Index(found["sample_id"]))

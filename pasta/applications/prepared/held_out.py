@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
+from pasta.explanations.samples import chosen_rows
+from pasta.layout import Group
+from pasta.models.data import as_tensor
 from pasta.params import Params
 from pasta.seeds import generator
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -57,30 +56,22 @@ class Fresh:
 
     @cached_property
     def images(self) -> Tensor:
-        """The images as models want them."""
-        from pasta.models.data import as_tensor
-
+        """The images as models want them, in main memory."""
         return as_tensor(self.pixels)
 
-    def part(self, which: slice) -> Fresh:
-        """Some of them."""
-        return Fresh(self.dataset, self.rows[which])
 
-
-def fresh_images(folder: Path, params: Params, number: int, keys: str) -> Fresh:
+def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
     """Test images of a dataset that are not explained by its stage, in random but fixed order.
 
     ``keys`` names the parameters that ask for so many, for the error if there are too few.
     """
-    from pasta.explanations.samples import chosen_rows
-
-    dataset = open_dataset(folder)
+    dataset = open_dataset(group.images)
     rated = chosen_rows(dataset, params.explanations.images, params.seed)
     rest = np.setdiff1d(dataset.rows("test"), rated)
     name = dataset.vocabulary.dataset
     if len(rest) < number:
         raise PastaError(
-            f"{folder}: {number} test images that nobody has rated are needed ({keys}), but "
+            f"{group.images}: {number} test images that nobody has rated are needed ({keys}), but "
             f"{name} has {len(rest)}; lower these numbers or explanations.images, or raise "
             f"datasets.{name}.test"
         )
@@ -92,3 +83,11 @@ def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
     """Images of a dataset that were chosen before, in this order."""
     rows = dataset.images.set_index("image_id")["row"]
     return Fresh(dataset, rows.loc[list(names)].to_numpy())
+
+
+def groups_with(groups: Sequence[Group], backbone: str, params: Params) -> list[Group]:
+    """One group for each dataset: the one that has this classifier."""
+    own = [one for one in groups if backbone in params.models[one.key].backbones]
+    if not own:
+        raise PastaError(f"no group of models has the classifier {backbone!r}")
+    return list({one.dataset: one for one in reversed(own)}.values())[::-1]

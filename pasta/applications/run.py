@@ -1,0 +1,193 @@
+"""The stages `applications@NAME`: tables, pictures and one MLflow run for each application."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pasta import store, tables
+from pasta.applications import report_pictures
+from pasta.applications.backbones import run_backbones
+from pasta.applications.cross_validation import cross_validate
+from pasta.applications.examples import run_examples
+from pasta.applications.mixture import run_mixture
+from pasta.applications.pareto import run_pareto
+from pasta.applications.scores import read_faithfulness, score_stored
+from pasta.applications.sheets import Shelves
+from pasta.applications.simulated_judge import Judges, judges_of
+from pasta.applications.steering_study import run_steering
+from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
+from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.errors import PastaError
+from pasta.explanations.rendering import Pixels
+from pasta.layout import Group
+from pasta.params import Params
+from pasta.params.applications import ApplicationsParams
+from pasta.paths import FIGURES
+from pasta.registry import did_you_mean
+from pasta.scoring.score import PastaScore
+from pasta.tracking import Run, tracked_run
+
+FIGURE = FIGURES / "steering.jpg"  # in the README
+
+
+@dataclass(frozen=True)
+class Project:
+    """What the applications read; each part is opened when it is first used."""
+
+    groups: Sequence[Group]
+    params: Params
+    data: Path  # the folder of all stages
+
+    @property
+    def labels(self) -> Path:
+        """The table that scorers learn from."""
+        return self.data / "votes/labels.parquet"
+
+    @property
+    def scorer(self) -> Path:
+        """The public scorer."""
+        return self.data / "score/public"
+
+    @property
+    def planted(self) -> Path:
+        """What was planted in simulated raters; empty with real ones."""
+        return self.data / "simulate/planted"
+
+    @cached_property
+    def datasets(self) -> dict[str, StoredDataset]:
+        """All datasets by name."""
+        folders = {group.dataset: group.images for group in self.groups}
+        return {name: open_dataset(folder) for name, folder in folders.items()}
+
+    @cached_property
+    def score(self) -> PastaScore:
+        """Of the question that the parameters ask about."""
+        return PastaScore.load(self.params.applications.question, self.scorer)
+
+    @cached_property
+    def judges(self) -> Judges:
+        """The simulated raters, dataset by dataset."""
+        return judges_of(self.planted, self.params.applications.question, self.datasets)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an application gives: tables and pictures by name."""
+
+    tables: Mapping[str, pd.DataFrame]
+    pictures: Mapping[str, Pixels]
+
+
+@dataclass(frozen=True)
+class Application:
+    """One of the stages."""
+
+    title: str
+    run: Callable[[Project, Run], Outcome]
+    settings: Callable[[ApplicationsParams], dict[str, Any]]  # for MLflow
+
+
+def run_application(name: str, project: Project, out: Path, figure: Path | None = None) -> None:
+    """Run one application and write its tables (CSV) and ``pictures`` into the folder ``out``.
+
+    Steering also writes ``figure``: the best change as a picture or, if nobody gains from any, the
+    first sheet of its images all the same.
+    """
+    if name not in APPLICATIONS:
+        hint = did_you_mean(name, APPLICATIONS)
+        raise PastaError(f"there is no application {name!r}. {hint}")
+    own = APPLICATIONS[name]
+    about = own.settings(project.params.applications)
+    with tracked_run(
+        "applications", f"applications@{name}", own.title, inputs=[project.labels], params=about
+    ) as run:
+        found = own.run(project, run)
+        store.write_csvs(found.tables, out)
+        for picture, pixels in found.pictures.items():
+            if picture == README:
+                assert figure is not None  # noqa: S101
+                report_pictures.save_picture(pixels, figure)
+            else:
+                report_pictures.save_picture(pixels, out / "pictures" / f"{picture}.jpg")
+        for table in found.tables:
+            run.log_file(out / f"{table}.csv", "tables")
+
+
+def _mix(project: Project, _: Run) -> Outcome:
+    """All applications that need nothing but what is stored: mixture, Pareto front, examples."""
+    params, groups = project.params, project.groups
+    settings, labels = params.applications, project.labels
+    question = settings.question
+    scores = score_stored(groups, labels, params, question, project.scorer, project.planted)
+    backbones = list(dict.fromkeys([settings.mixture.backbone, *settings.pareto.backbones]))
+    maps = set(scores.loc[scores["kind"] == "saliency", "backbone"])
+    known = [one for one in backbones if one in maps] or backbones
+    measured = read_faithfulness(scores, groups, known)
+    folds = settings.mixture.folds
+    crossed = cross_validate(scores, groups, labels, params, question, folds)
+    found = {
+        "scores": scores,
+        "faithfulness": measured,
+        **run_mixture(scores, measured, settings, params.seed, crossed),
+        **run_pareto(scores, measured, settings, params.seed),
+        **run_examples(scores, store.read(labels, tables.LABELS), settings),
+    }
+    return Outcome(found, report_pictures.mixture_pictures(found, Shelves(groups)))
+
+
+def _steer(project: Project, _: Run) -> Outcome:
+    found = run_steering(
+        project.datasets, project.params, project.score, project.data / "masks", project.judges
+    )
+    drawn = report_pictures.steering_pictures(found)
+    best = report_pictures.before_after(found)
+    return Outcome(found.tables, {**drawn, README: drawn["steering-0"] if best is None else best})
+
+
+def _compare_towers(project: Project, _: Run) -> Outcome:
+    found = run_backbones(
+        project.datasets, project.params, project.score, project.data / "towers", project.judges
+    )
+    sheet = report_pictures.backbones_sheet(found)
+    own = {name: getattr(found, name) for name in ("scores", "towers", "summary", "trends")}
+    return Outcome(own, {} if sheet is None else {"backbones": sheet})
+
+
+def _tune(project: Project, run: Run) -> Outcome:
+    """Each candidate is a nested run."""
+    studies = run_tuning(
+        project.datasets,
+        project.params,
+        project.score,
+        project.data / "candidates",
+        project.judges,
+        log_candidate,
+    )
+    for study in studies:
+        log_tuned(run, study)
+    own = {
+        name: pd.concat([getattr(study, name) for study in studies], ignore_index=True)
+        for name in ("candidates", "verdict", "images")
+    }
+    return Outcome(own, report_pictures.tuning_pictures(studies))
+
+
+README = "readme"  # the picture that is written elsewhere
+APPLICATIONS = {
+    "mixture": Application("mixture of methods", _mix, lambda own: own.mixture.model_dump()),
+    "steering": Application("steering RISE", _steer, lambda own: own.steering.model_dump()),
+    "backbones": Application(
+        "backbone size",
+        _compare_towers,
+        lambda own: own.backbones.model_dump(exclude={"towers"}),
+    ),
+    "tuning": Application(
+        "tuning", _tune, lambda own: own.tuning.model_dump(include={"search", "held_out"})
+    ),
+}
