@@ -21,9 +21,8 @@ from analysis.suites.dataset import dataset_tables
 from analysis.suites.preference import preference_tables
 from analysis.suites.tables import Tables
 from pasta import store, tables
-from pasta.annotations.box_maps import box_values, concept_sentences
 from pasta.annotations.protocol import load_protocol
-from pasta.annotations.rateable import explained, published
+from pasta.annotations.rateable import box_values, concept_sentences, explained, published
 from pasta.contracts import Table
 from pasta.layout import Group, groups
 from pasta.params import Params, load_params

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from pasta.params import load_params
 from pasta.paths import DATA, LOCK, PARAMS
-from pasta.tracking import git_state
+from pasta.git import git_state
 
 DOT = "\N{MIDDLE DOT}"
 
