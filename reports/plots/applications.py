@@ -258,11 +258,7 @@ def _short(number: float) -> str:
     return f"{number:g}"
 
 
-_JUDGED = {
-    "score": "predicted stars",
-    "faithfulness": "faithfulness",
-    "quality": "true quality",
-}
+_JUDGED = {"score": "predicted stars", "faithfulness": "faithfulness", "quality": "true quality"}
 _PARTS = ("search", "held-out")
 
 
