@@ -11,7 +11,7 @@ from reports.document import Block, Bullets, Column, Document, Heading, Note, Pi
 from reports.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
 from reports.pages.parts import chosen, one, picture, table
 from reports.plots.score import ablation_figure, differences_figure, score_figure
-from reports.replication.sections import ABLATION_MEASURES, ablation_levels
+from reports.replication.table import ABLATION_MEASURES, ablation_levels
 from reports.words import DASH, count, interval, listed, number, p_value, share, signed
 
 Frames = Mapping[str, pd.DataFrame]
