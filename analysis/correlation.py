@@ -32,12 +32,7 @@ from analysis.resampling import (
     holm,
 )
 
-__all__ = [
-    "correlation_table",
-    "explained_beyond",
-    "holm",
-    "question_correlations",
-]
+__all__ = ["correlation_table", "explained_beyond", "holm", "question_correlations"]
 
 Method = Literal["pearson", "spearman"]
 METHODS: tuple[Method, ...] = ("pearson", "spearman")

@@ -87,13 +87,7 @@ def kappa_sums(a: Codes, b: Codes, clusters: Codes, k: int, weights: str | None)
     starts = np.flatnonzero(np.diff(clusters, prepend=-1))
     both = (a >= 0) & (b >= 0)
     first, second = (np.where(both, codes, 0).astype(np.float32) for codes in (a, b))
-    features = (
-        both.astype(np.float32),
-        (first - second) ** 2,
-        first**2 + second**2,
-        first,
-        second,
-    )
+    features = (both.astype(np.float32), (first - second) ** 2, first**2 + second**2, first, second)
     sums = np.empty((len(starts), len(a), len(features)))
     for number, feature in enumerate(features):
         sums[..., number] = np.add.reduceat(feature, starts, axis=1).T
@@ -145,14 +139,7 @@ def bootstrap_sums(
 
 
 def bootstrap_kappa(
-    a: Codes,
-    b: Codes,
-    clusters: Codes,
-    k: int,
-    weights: str | None,
-    *,
-    resamples: int,
-    seed: int,
+    a: Codes, b: Codes, clusters: Codes, k: int, weights: str | None, *, resamples: int, seed: int
 ) -> Matrix:
     """Kappa of each resample of clusters (rows) for each column of two matrices of codes.
 

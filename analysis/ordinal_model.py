@@ -371,12 +371,7 @@ def _clusters(votes: LongVotes, kinds: pd.DataFrame | None, cluster: str) -> Cod
 
 
 def _within_rows(
-    fit: Fit,
-    votes: LongVotes,
-    groups: Codes,
-    kinds: list[str],
-    margin: float,
-    remarks: list[str],
+    fit: Fit, votes: LongVotes, groups: Codes, kinds: list[str], margin: float, remarks: list[str]
 ) -> list[dict[str, object]]:
     """Question and kind: every annotator has seen all of them."""
     one = len(votes.annotators) == 1

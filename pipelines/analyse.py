@@ -6,12 +6,14 @@ Each analysis is a stage of its own: dataset, agreement, bias, preference, corre
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pandas as pd
 import typer
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from analysis.suites.agreement import agreement_tables
@@ -22,7 +24,6 @@ from analysis.suites.preference import preference_tables
 from analysis.suites.tables import Tables
 from pasta import store, tables
 from pasta.annotations.protocol import load_protocol
-from pasta.annotations.rateable import box_values, concept_sentences, explained, published
 from pasta.contracts import Table
 from pasta.layout import Group, groups
 from pasta.params import Params, load_params
@@ -34,6 +35,7 @@ from reports.names import metric_titles
 from reports.pages.headlines import headline_numbers
 from reports.plots.correlation import metric_heatmap
 from reports.replication.measured import study_facts
+from reports.replication.rows import published_techniques
 
 Analysis = Callable[[list[Group], Params], Tables]
 ANALYSES: Registry[Analysis] = Registry("analysis")
@@ -59,18 +61,18 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     experiment="annotations",
     inputs=lambda here: [
         project_root() / ACCURACY,
-        *(path for one in here for path in (one.images, one.explanations)),
+        *(one.images for one in here),
+        *_explanations(here),
     ],
 )
 def dataset(here: list[Group], params: Params) -> Tables:  # noqa: ARG001
     """How much there is of everything, and what the papers say of their study in words."""
     images = _all([*dict.fromkeys(one.images for one in here)], tables.IMAGES)
-    perturbed = _all([one.explanations for one in here], tables.PERTURBED)
-    samples, votes, annotators = explained(here), _given(tables.VOTES), _given(tables.ANNOTATORS)
-    shown = published(samples)
-    models = pd.read_csv(project_root() / ACCURACY)
-    techniques = set(shown["method"] + "/" + shown["backbone"])
-    found = dataset_tables(images, samples, perturbed, votes, annotators, published=techniques)
+    perturbed = _all(_explanations(here), tables.PERTURBED)
+    samples, votes, annotators = _samples(here), _given(tables.VOTES), _given(tables.ANNOTATORS)
+    models, known = pd.read_csv(project_root() / ACCURACY), published_techniques()
+    found = dataset_tables(images, samples, perturbed, votes, annotators, published=known)
+    shown = samples[(samples["method"] + "/" + samples["backbone"]).isin(known)]
     facts = study_facts(votes, shown, annotators, models, images=images, perturbed=perturbed)
     return {**found, "accuracy": models, "facts": facts}
 
@@ -83,21 +85,28 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(tables.VOTES), explained(here), **params.analysis.model_dump(), seed=params.seed
+        _given(tables.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
     )
 
 
 @ANALYSES.register("bias", experiment="annotations", inputs=_explanations)
 def bias(here: list[Group], params: Params) -> Tables:
     """Whether it matters who rates."""
+    # Shown maps need the catalogue of methods and with it torch, which no other analysis loads.
+    from pasta.annotations.rateable import box_values, concept_sentences
+    from pasta.embedding.sentences import sentence, top_concepts
+
+    def describe(names: Sequence[str], values: NDArray[np.float64]) -> str:
+        return sentence(top_concepts(names, values, params.embedding.n_top))
+
     descriptions, boxes = _given(tables.DESCRIPTIONS), _given(tables.BOXES)
     told = descriptions["sample_id"].unique().tolist()
     return bias_tables(
         _given(tables.VOTES),
         _given(tables.ANNOTATORS),
-        explained(here),
+        _samples(here),
         descriptions,
-        concept_sentences(here, told, params.embedding.n_top),
+        concept_sentences(here, told, describe),
         boxes,
         box_values(here, boxes),
         permutations=params.analysis.permutations,
@@ -111,7 +120,7 @@ def preference(here: list[Group], params: Params) -> Tables:
     protocol = load_protocol(params.annotations.protocol)
     return preference_tables(
         _given(tables.VOTES),
-        explained(here),
+        _samples(here),
         _given(tables.RANKED),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
@@ -122,17 +131,22 @@ def preference(here: list[Group], params: Params) -> Tables:
 @ANALYSES.register(
     "correlation",
     experiment="correlations",
-    inputs=lambda here: [path for one in here for path in (one.explanations, one.metrics)],
+    inputs=lambda here: [*_explanations(here), *(one.metrics for one in here)],
 )
 def correlation(here: list[Group], params: Params) -> Tables:
     """Every metric against every question, over all and in parts."""
     return correlation_tables(
         _all([one.metrics for one in here], tables.METRIC_VALUES),
         _given(tables.LABELS),
-        explained(here),
+        _samples(here),
         resamples=params.analysis.resamples,
         seed=params.seed,
     )
+
+
+def _samples(here: list[Group]) -> pd.DataFrame:
+    """What can be rated: the explanations of all groups."""
+    return _all(_explanations(here), tables.EXPLANATIONS)
 
 
 def _given(table: Table) -> pd.DataFrame:

@@ -31,59 +31,52 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
 _SPAN = re.compile(r"(\*\*.+?\*\*|(?<!\w)_[^_]+?_(?!\w))")
 
 
+class _Words:
+    """Blocks of nothing but words: their fields are what the template reads, texts as spans."""
+
+    def data(self) -> dict[str, Any]:
+        """For the template."""
+        own = dict(vars(self))
+        if "items" in own:
+            own["items"] = [spans(item) for item in own["items"]]
+        elif "text" in own and not isinstance(self, Heading):
+            own["spans"] = spans(own.pop("text"))
+        return {"type": type(self).__name__.lower(), **own}
+
+
 @dataclass(frozen=True)
-class Heading:
+class Heading(_Words):
     """Of a chapter (1) or a section (2)."""
 
     text: str
     level: int = 1
 
-    def data(self) -> dict[str, Any]:
-        """For the template."""
-        return {"type": "heading", "text": self.text, "level": self.level}
-
 
 @dataclass(frozen=True)
-class Text:
+class Text(_Words):
     """One paragraph; ``**bold**`` and ``_emphasis_`` are understood."""
 
     text: str
 
-    def data(self) -> dict[str, Any]:
-        """For the template."""
-        return {"type": "text", "spans": spans(self.text)}
-
 
 @dataclass(frozen=True)
-class Bullets:
+class Bullets(_Words):
     """A list of short paragraphs."""
 
     items: Sequence[str]
 
-    def data(self) -> dict[str, Any]:
-        """For the template."""
-        return {"type": "bullets", "items": [spans(item) for item in self.items]}
-
 
 @dataclass(frozen=True)
-class Note:
+class Note(_Words):
     """A box: what is missing, what to be careful with, or what a section is about."""
 
     text: str
     kind: Literal["missing", "caution", "about"] = "about"
 
-    def data(self) -> dict[str, Any]:
-        """For the template."""
-        return {"type": "note", "kind": self.kind, "spans": spans(self.text)}
-
 
 @dataclass(frozen=True)
-class PageBreak:
+class PageBreak(_Words):
     """What follows begins on a new page."""
-
-    def data(self) -> dict[str, Any]:
-        """For the template."""
-        return {"type": "break"}
 
 
 @dataclass(frozen=True)

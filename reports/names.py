@@ -28,12 +28,7 @@ PERTURBATION_TITLES = {
     "uniform": "uniform noise",
     "gaussian": "Gaussian noise",
 }
-_METRIC_TITLES = {
-    "max_sensitivity": "MaxSensitivity",
-    "road": "ROAD",
-    "iou": "IoU",
-    "mae": "MAE",
-}
+_METRIC_TITLES = {"max_sensitivity": "MaxSensitivity", "road": "ROAD", "iou": "IoU", "mae": "MAE"}
 MODELS = {
     "resnet50": "ResNet50",
     "vit_b_16": "ViT-B",

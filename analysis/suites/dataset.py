@@ -99,9 +99,7 @@ def _images(images: pd.DataFrame | None) -> Tables:
 
 
 def _techniques(
-    explanations: pd.DataFrame | None,
-    votes: pd.DataFrame | None,
-    published: Collection[str] | None,
+    explanations: pd.DataFrame | None, votes: pd.DataFrame | None, published: Collection[str] | None
 ) -> pd.DataFrame:
     head = ["technique", "method", "backbone", "kind", "extra", "n", *STATUSES, "rated"]
     if explanations is None or explanations.empty:

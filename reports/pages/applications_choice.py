@@ -18,11 +18,7 @@ from reports.words import count, interval, listed, number, share, signed
 Parts = Mapping[str, Mapping[str, pd.DataFrame]]
 Verdict = Literal["better", "worse", "open", "unknown"]
 BLANK = "\N{NO-BREAK SPACE}"  # a cell that is empty on purpose, not for want of a value
-MEASURES = {
-    "score": "predicted stars",
-    "faithfulness": "faithfulness",
-    "quality": "true quality",
-}
+MEASURES = {"score": "predicted stars", "faithfulness": "faithfulness", "quality": "true quality"}
 SHEET = 1800  # pixels of a picture that is as wide as the text
 DIFFERENCE = [
     Column("estimate", "difference", "signed"),

@@ -16,8 +16,7 @@ from reports.plots.correlation import (
     question_heatmap,
 )
 from reports.replication.rows import judged, texts
-from reports.replication.sections import correlation_rows, value_rows
-from reports.replication.table import RELEASED
+from reports.replication.table import RELEASED, correlation_rows, value_rows
 from reports.words import DASH, count, interval, number, p_value, share
 
 Frames = Mapping[str, pd.DataFrame]

@@ -31,10 +31,7 @@ GALLERIES = {
 
 
 def dataset_report(
-    tables: Mapping[str, Tables],
-    pictures: Mapping[str, Path],
-    simulated: bool,
-    protocol: Protocol,
+    tables: Mapping[str, Tables], pictures: Mapping[str, Path], simulated: bool, protocol: Protocol
 ) -> Document:
     """Make the report on the data.
 

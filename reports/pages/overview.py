@@ -157,9 +157,7 @@ def _score(parts: Parts) -> list[Block]:
     tables = parts.get("score")
     return [
         *_part(
-            "Can the ratings be predicted?",
-            score_findings(tables),
-            "The score: it was not trained",
+            "Can the ratings be predicted?", score_findings(tables), "The score: it was not trained"
         ),
         *picture(
             people_and_score_figure(table(tables, "summary")),

@@ -14,57 +14,6 @@ from reports.words import interval, listed, number
 
 Tables = Mapping[str, pd.DataFrame]
 ALPHA = 0.05
-
-
-def table(tables: Tables | None, name: str) -> pd.DataFrame:
-    """A table, or an empty one if it is not there."""
-    found = None if tables is None else tables.get(name)
-    return pd.DataFrame() if found is None else found
-
-
-def known(tables: Tables | None, name: str, **where: object) -> pd.DataFrame:
-    """The rows of a table that have an estimate, and the wanted values in their columns."""
-    found = table(tables, name)
-    rows = found.dropna(subset=["estimate"]) if "estimate" in found else pd.DataFrame()
-    return chosen(rows, **where)
-
-
-def why_missing(tables: Tables | None, *sections: str) -> str:
-    """The reason why these sections are missing, or a general one."""
-    found = table(tables, "missing")
-    if len(found):
-        own = found[found["section"].isin(sections)]
-        if len(own):
-            return str(own["why"].iloc[0])
-    return "this was not computed"
-
-
-def missing(tables: Tables | None, what: str, *sections: str) -> Note:
-    """A box that says what is not here and why: "The order of techniques: nobody has voted."."""
-    return Note(f"{what}: {why_missing(tables, *sections)}.", "missing")
-
-
-def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
-    """The rows with these values; none if a column is not there."""
-    if any(name not in frame for name in keys):
-        return frame.iloc[:0]
-    rows = np.ones(len(frame), bool)
-    for name, value in keys.items():
-        rows &= (frame[name] == value).to_numpy(bool)
-    return frame[rows]
-
-
-def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
-    """The first row with these values, or None."""
-    found = chosen(frame, **keys)
-    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
-
-
-def picture(figure: Any, caption: str, alt: str, width: float = 1.0) -> list[Block]:
-    """A picture, or nothing if there was nothing to draw."""
-    return [] if figure is None else [Picture(figure, caption, alt, width)]
-
-
 Row = Mapping[str, Any]
 OVERALL = "all"
 MEAN = "mean"
@@ -100,6 +49,56 @@ SECTIONS: Mapping[str, str] = {
     "study": "the study",
     "stars": "use of the scale",
 }
+
+
+def table(tables: Tables | None, name: str) -> pd.DataFrame:
+    """A table, or an empty one if it is not there."""
+    found = None if tables is None else tables.get(name)
+    return pd.DataFrame() if found is None else found
+
+
+def known(tables: Tables | None, name: str, **where: object) -> pd.DataFrame:
+    """The rows of a table that have an estimate, and the wanted values in their columns."""
+    found = table(tables, name)
+    rows = found.dropna(subset=["estimate"]) if "estimate" in found else pd.DataFrame()
+    return chosen(rows, **where)
+
+
+def why_missing(tables: Tables | None, *sections: str) -> str:
+    """The reason why these sections are missing, or a general one."""
+    return _why(tables, *sections) or "this was not computed"
+
+
+def _why(tables: Tables | None, *sections: str) -> str:
+    found = table(tables, "missing")
+    own = found[found["section"].isin(sections)] if len(found) else found
+    return str(own["why"].iloc[0]) if len(own) else ""
+
+
+def missing(tables: Tables | None, what: str, *sections: str) -> Note:
+    """A box that says what is not here and why: "The order of techniques: nobody has voted."."""
+    return Note(f"{what}: {why_missing(tables, *sections)}.", "missing")
+
+
+def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
+    """The rows with these values; none if a column is not there."""
+    if any(name not in frame for name in keys):
+        return frame.iloc[:0]
+    rows = np.ones(len(frame), bool)
+    for name, value in keys.items():
+        rows &= (frame[name] == value).to_numpy(bool)
+    return frame[rows]
+
+
+def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
+    """The first row with these values, or None."""
+    found = chosen(frame, **keys)
+    return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
+
+
+def picture(figure: Any, caption: str, alt: str, width: float = 1.0) -> list[Block]:
+    """A picture, or nothing if there was nothing to draw."""
+    return [] if figure is None else [Picture(figure, caption, alt, width)]
 
 
 def only(tables: Tables, name: str, **where: object) -> Row | None:
@@ -154,18 +153,11 @@ def whole_question(tables: Tables, name: str) -> str | None:
     return str(questions[0]) if len(questions) == 1 else None
 
 
-def why(tables: Tables, section: str) -> str:
-    """Why a section is missing or not whole; empty if nothing is missing."""
-    missing = tables["missing"]
-    found = missing.loc[missing["section"] == section, "why"]
-    return "" if found.empty else str(found.iloc[0])
-
-
 def missing_notes(tables: Tables, *sections: str) -> list[Block]:
     """One box on what these sections lack, if anything; the same reason is said once."""
     reasons: dict[str, list[str]] = {}
     for section in sections:
-        reason = why(tables, section)
+        reason = _why(tables, section)
         if reason:
             reasons.setdefault(reason, []).append(SECTIONS.get(section, section))
     said = [f"{capital(listed(names))}: {reason}." for reason, names in reasons.items()]

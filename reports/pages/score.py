@@ -11,7 +11,7 @@ from reports.document import Block, Bullets, Column, Document, Heading, Note, Pi
 from reports.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
 from reports.pages.parts import chosen, one, picture, table
 from reports.plots.score import ablation_figure, differences_figure, score_figure
-from reports.replication.sections import ABLATION_MEASURES, ablation_levels
+from reports.replication.table import ABLATION_MEASURES, ablation_levels
 from reports.words import DASH, count, interval, listed, number, p_value, share, signed
 
 Frames = Mapping[str, pd.DataFrame]
@@ -425,18 +425,9 @@ def errata_blocks(main: pd.DataFrame, published: Frames) -> list[Block]:
             "prints rho itself. Both are in the next table."
         ),
     ]
-    rows = []
-    for question in sorted(main["question"].unique()):
-        row: dict[str, object] = {"question": question}
-        for level, short in (("pasta-linear", "linear"), (BEST, "ordinal")):
-            for measure in ("spearman_of_stars", "scc_as_published"):
-                found = one(main, level=level, question=question, measure=measure)
-                row[f"{short} {measure}"] = found["mean"] if found else float("nan")
-        for paper, file in PUBLISHED.items():
-            line = one(table(published, file), metric="SCC", model="CLIP", question=question)
-            row[paper] = line["mean"] if line else float("nan")
-        rows.append(row)
-    frame = pd.DataFrame(rows)
+    levels = {"pasta-linear": "linear", BEST: "ordinal"}
+    measures = ("spearman_of_stars", "scc_as_published")
+    frame = _beside_papers(main, published, levels, measures, metric="SCC", model="CLIP")
     blocks += _larger(frame)
     blocks.append(
         Table(
@@ -455,6 +446,28 @@ def errata_blocks(main: pd.DataFrame, published: Frames) -> list[Block]:
     )
     blocks += _people(main, published)
     return blocks
+
+
+def _beside_papers(
+    main: pd.DataFrame,
+    published: Frames,
+    levels: Mapping[str, str],
+    measures: Sequence[str],
+    **printed: str,
+) -> pd.DataFrame:
+    """A row for each question: measures of some levels, and the number that each paper prints."""
+    rows = []
+    for question in sorted(main["question"].unique()):
+        row: dict[str, object] = {"question": question}
+        for level, short in levels.items():
+            for measure in measures:
+                found = one(main, level=level, question=question, measure=measure)
+                row[f"{short} {measure}"] = found["mean"] if found else float("nan")
+        for paper, file in PUBLISHED.items():
+            line = one(table(published, file), question=question, **printed)
+            row[paper] = line["mean"] if line else float("nan")
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _larger(frame: pd.DataFrame) -> list[Block]:
@@ -477,18 +490,8 @@ def _larger(frame: pd.DataFrame) -> list[Block]:
 
 
 def _people(main: pd.DataFrame, published: Frames) -> list[Block]:
-    rows = []
-    for question in sorted(main["question"].unique()):
-        row: dict[str, object] = {"question": question}
-        for level, short in ((OWN_VOTE, "own"), (LEAVE_ONE_OUT, "out")):
-            for measure in ("qwk", "mse"):
-                found = one(main, level=level, question=question, measure=measure)
-                row[f"{short} {measure}"] = found["mean"] if found else float("nan")
-        for paper, file in PUBLISHED.items():
-            line = one(table(published, file), metric="QWK", model="human", question=question)
-            row[paper] = line["mean"] if line else float("nan")
-        rows.append(row)
-    frame = pd.DataFrame(rows)
+    levels = {OWN_VOTE: "own", LEAVE_ONE_OUT: "out"}
+    frame = _beside_papers(main, published, levels, ("qwk", "mse"), metric="QWK", model="human")
     gap = (frame["own qwk"] - frame["out qwk"]).dropna()
     said = f" Here it adds {number(gap.min())} to {number(gap.max())} to kappa." if len(gap) else ""
     return [

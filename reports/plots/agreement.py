@@ -43,7 +43,7 @@ def measures_figure(agreement: pd.DataFrame) -> Figure | None:
             own = here[here["measure"] == name]
             _dots(panel, own, own["question"].map(places), PALETTE[0])
             panel.set_title(MEASURES[name], fontsize=8, fontweight="normal", color=INK)
-            _rows(panel, places)
+            _quiet(panel, min(places.values()))
         _span(panels[0], here)
         panels[0].set_yticks(list(places.values()), labels(places))
     return figure
@@ -74,22 +74,22 @@ def mode_figure(with_mode: pd.DataFrame) -> Figure | None:
                 own = here[here["label"] == label]
                 _dots(panel, own, own["annotator_id"].map(places), colour, filled)
             panel.set_title(labels([question], 10)[0] if question != OVERALL else "all", fontsize=9)
-            _rows(panel, places)
+            _quiet(panel, min(places.values()))
         _span(panels[0], known)
         panels[0].set_yticks(list(places.values()), labels(names), fontsize=7.5)
         figure.supxlabel("quadratic kappa with the mode", fontsize=9, color=INK)
     return figure
 
 
-def least_agreeing(with_mode: pd.DataFrame, most: int = MOST_ROWS) -> list[str]:
-    """Annotators by their agreement with the mode of the others, best first; the last ``most``."""
+def least_agreeing(with_mode: pd.DataFrame) -> list[str]:
+    """Annotators by their agreement with the mode of the others, best first; the last 40."""
     known = with_mode[with_mode["estimate"].notna() & (with_mode["annotator_id"] != MEAN)]
     honest = known[known["label"] == "leave_one_out"]
     if honest.empty:
         return []
     question = OVERALL if (honest["question"] == OVERALL).any() else honest["question"].iloc[0]
     order = honest[honest["question"] == question].sort_values("estimate", ascending=False)
-    return [str(name) for name in order["annotator_id"]][-most:]
+    return [str(name) for name in order["annotator_id"]][-MOST_ROWS:]
 
 
 def pairs_figure(pairs: pd.DataFrame) -> Figure | None:
@@ -162,7 +162,7 @@ def kinds_figure(kinds: pd.DataFrame) -> Figure | None:
                 color=colour,
                 fontsize=8.5,
             )
-        _rows(panel, places)
+        _quiet(panel, min(places.values()))
         _span(panel, here)
         panel.set_ylim(min(places.values()) - 0.6, 0.6)
         panel.set_yticks(list(places.values()), labels(places))
@@ -171,11 +171,7 @@ def kinds_figure(kinds: pd.DataFrame) -> Figure | None:
 
 
 def _dots(
-    panel: Axes,
-    own: pd.DataFrame,
-    heights: pd.Series,
-    colour: str,
-    filled: bool = True,
+    panel: Axes, own: pd.DataFrame, heights: pd.Series, colour: str, filled: bool = True
 ) -> None:
     known = own["low"].notna() & own["high"].notna()
     panel.hlines(heights[known], own["low"][known], own["high"][known], color=colour, linewidth=1)
@@ -207,16 +203,6 @@ def short(value: float, places: int = 2) -> str:
         return "0" if places == 1 else text.removeprefix("0")
     sign = "−" if value < 0 else ""
     return sign + (text.removeprefix("0") if text.startswith("0.") else f"{abs(value):g}")
-
-
-def _rows(panel: Axes, places: Mapping[str, int]) -> None:
-    """Faint lines to follow from a name to its dots."""
-    panel.grid(axis="y", color=FAINT, linewidth=0.5)
-    panel.set_axisbelow(True)
-    panel.tick_params(axis="y", length=0)
-    panel.tick_params(axis="x", labelsize=8)
-    panel.spines["left"].set_visible(False)
-    panel.set_ylim(min(places.values()) - 0.7, 0.7)
 
 
 def _panels(questions: pd.Series) -> list[str]:
@@ -403,6 +389,7 @@ def _interval(panel: Axes, rows: pd.DataFrame, place: float, colour: str) -> Non
 
 
 def _quiet(panel: Axes, lowest: float) -> None:
+    """Faint lines to follow from a name to its dots."""
     panel.grid(axis="y", color=FAINT, linewidth=0.5)
     panel.set_axisbelow(True)
     panel.tick_params(axis="y", length=0)

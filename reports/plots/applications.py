@@ -258,21 +258,14 @@ def _short(number: float) -> str:
     return f"{number:g}"
 
 
-_JUDGED = {
-    "score": "predicted stars",
-    "faithfulness": "faithfulness",
-    "quality": "true quality",
-}
+_JUDGED = {"score": "predicted stars", "faithfulness": "faithfulness", "quality": "true quality"}
 _PARTS = ("search", "held-out")
 
 
-def tuning_figure(
-    candidates: pd.DataFrame, verdict: pd.DataFrame, published: pd.Series[float] | None = None
-) -> Figure:
+def tuning_figure(candidates: pd.DataFrame, verdict: pd.DataFrame) -> Figure:
     """Left: every candidate's mean score with its 95 % interval; right: winner minus default.
 
-    Both tables are of one technique. ``published`` has the paper's scores by candidate, drawn in
-    grey on the same axis.
+    Both tables are of one technique.
     """
     measures = [name for name in _JUDGED if name in set(verdict["measure"])]
     with style():
@@ -281,7 +274,7 @@ def tuning_figure(
         left, *right = figure.subplots(
             1, 1 + len(measures), gridspec_kw={"width_ratios": [1.5, *([1.0] * len(measures))]}
         )
-        _candidates(left, candidates, published)
+        _candidates(left, candidates)
         for panel, measure in zip(right, measures, strict=True):
             _differences(panel, verdict[verdict["measure"] == measure], measure)
         for panel in right[1:]:
@@ -290,7 +283,7 @@ def tuning_figure(
     return figure
 
 
-def _candidates(panel: Axes, candidates: pd.DataFrame, published: pd.Series[float] | None) -> None:
+def _candidates(panel: Axes, candidates: pd.DataFrame) -> None:
     order = candidates["candidate"].map(_numbers)  # as numbers: 9 comes before 10
     own = candidates.loc[order.sort_values(ascending=False).index].reset_index(drop=True)
     places = range(len(own))
@@ -305,10 +298,6 @@ def _candidates(panel: Axes, candidates: pd.DataFrame, published: pd.Series[floa
     panel.tick_params(axis="y", length=0)
     panel.grid(axis="y", color=FAINT, linewidth=0.5)
     panel.set_xlabel("predicted stars, 95 % CI", fontsize=8)
-    if published is not None:
-        theirs = own["candidate"].map(published)
-        panel.scatter(theirs, places, s=18, marker="D", color="#999999", label="paper")
-        panel.legend(fontsize=7, loc="best")
 
 
 def _numbers(candidate: str) -> tuple[tuple[float, str], ...]:

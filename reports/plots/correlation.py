@@ -16,11 +16,12 @@ WIDTH = 6.5  # inches, the width of the text
 _SCALE = 0.9  # correlations from here on have the full colour
 _ROW = 0.175  # inches for a row of numbers
 _SURE = 0.05
+_METHOD, _FIRST = "spearman", "Q1"
 _LUMA = (0.2126, 0.7152, 0.0722)  # how bright red, green and blue are
 
 
 def metric_heatmap(
-    correlations: pd.DataFrame, titles: Mapping[tuple[str, str], str], method: str = "spearman"
+    correlations: pd.DataFrame, titles: Mapping[tuple[str, str], str]
 ) -> Figure | None:
     """Metrics in rows, questions in columns: over all samples, and within techniques.
 
@@ -28,7 +29,7 @@ def metric_heatmap(
     names metric and variant in the order of the rows. What is not sure (adjusted p of 0.05 or
     more) is grey.
     """
-    own = correlations[correlations["method"] == method]
+    own = correlations[correlations["method"] == _METHOD]
     scopes = [scope for scope in ("overall", "within technique") if (own["scope"] == scope).any()]
     if not scopes or not titles:
         return None
@@ -46,12 +47,10 @@ def metric_heatmap(
 def parts_heatmap(
     correlations: pd.DataFrame,
     titles: Mapping[tuple[str, str], str],
-    question: str = "Q1",
-    method: str = "spearman",
-    names: Mapping[str, str] | None = None,
+    names: Mapping[str, str],
 ) -> Figure | None:
-    """One question: metrics in rows, datasets and backbones in columns."""
-    own = correlations[(correlations["method"] == method) & (correlations["question"] == question)]
+    """The first question: metrics in rows, datasets and backbones in columns."""
+    own = correlations[(correlations["method"] == _METHOD) & (correlations["question"] == _FIRST)]
     panels = {}
     columns = []
     for scope in ("dataset", "backbone"):
@@ -60,17 +59,17 @@ def parts_heatmap(
         if parts:
             sure = _matrix(here, "p_clustered_holm", titles, "part", parts) < _SURE
             panels[scope] = (_matrix(here, "estimate", titles, "part", parts), sure)
-            columns.append([(names or {}).get(part, part) for part in parts])
+            columns.append([names.get(part, part) for part in parts])
     return _heatmaps(panels, list(titles.values()), columns, turned=True) if panels else None
 
 
-def paper_heatmap(rows: pd.DataFrame, coefficient: str = "Spearman") -> Figure | None:
+def paper_heatmap(rows: pd.DataFrame) -> Figure | None:
     """The paper's correlations beside ours.
 
     ``rows`` has metric (its title), question, quantity ("Pearson" or "Spearman"), paper_value,
     ours, verdict. Ours are bold where the paper's number lies inside their interval.
     """
-    own = rows[rows["quantity"] == coefficient]
+    own = rows[rows["quantity"] == _METHOD.capitalize()]
     if own.empty:
         return None
     metrics = list(dict.fromkeys(own["metric"]))
@@ -86,12 +85,9 @@ def paper_heatmap(rows: pd.DataFrame, coefficient: str = "Spearman") -> Figure |
     return _heatmaps(panels, metrics, questions)
 
 
-def question_heatmap(
-    questions: pd.DataFrame, kinds: Mapping[str, str], method: str = "spearman"
-) -> Figure | None:
+def question_heatmap(questions: pd.DataFrame, kinds: Mapping[str, str]) -> Figure | None:
     """Questions among each other, a panel for each kind of explanation."""
-    own = questions[questions["method"] == method]
-    own = own[own["estimate"].notna()]
+    own = questions[(questions["method"] == _METHOD) & questions["estimate"].notna()]
     present = [kind for kind in kinds if (own["kind"] == kind).any()]
     if not present:
         return None
@@ -106,15 +102,12 @@ def question_heatmap(
 
 
 def forest_figure(
-    correlations: pd.DataFrame,
-    titles: Mapping[tuple[str, str], str],
-    question: str = "Q1",
-    method: str = "spearman",
+    correlations: pd.DataFrame, titles: Mapping[tuple[str, str], str]
 ) -> Figure | None:
-    """One question: each metric's correlation with its interval, over all and within techniques."""
+    """The first question: each metric with its interval, over all and within techniques."""
     own = correlations[
-        (correlations["method"] == method)
-        & (correlations["question"] == question)
+        (correlations["method"] == _METHOD)
+        & (correlations["question"] == _FIRST)
         & correlations["estimate"].notna()
     ]
     marks = {"overall": (0.14, PALETTE[0], "o"), "within technique": (-0.14, PALETTE[1], "D")}
@@ -137,7 +130,7 @@ def forest_figure(
         panel.set_ylim(-0.7, len(titles) - 0.3)
         panel.tick_params(axis="y", length=0)
         panel.spines["left"].set_visible(False)
-        panel.set_xlabel(f"correlation with {question} and 95 % interval", fontsize=9)
+        panel.set_xlabel(f"correlation with {_FIRST} and 95 % interval", fontsize=9)
         panel.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, fontsize=8, borderpad=0)
     return figure
 

@@ -13,6 +13,7 @@ from reports.names import BEST, LEAVE_ONE_OUT, scorer_name
 from reports.plots.preference import panels_figure
 from reports.plots.style import FAINT, INK, PALETTE, style
 
+WIDTH = 6.5  # inches, the width of the text
 _MEASURES = {
     "qwk": "agreement with the label (quadratic kappa)",
     "mse": "mean squared error (stars²)",
@@ -56,9 +57,6 @@ def _panel(panel: Axes, own: pd.DataFrame, places: Mapping[str, int]) -> None:
     panel.set_ylim(-0.6, len(places) - 0.4)
 
 
-WIDTH = 6.5  # inches, the width of the text
-
-
 def ablation_figure(rows: pd.DataFrame, titles: Mapping[str, str]) -> Figure | None:
     """Agreement with the label for each level of each study, the paper's beside ours.
 
@@ -93,15 +91,13 @@ def ablation_figure(rows: pd.DataFrame, titles: Mapping[str, str]) -> Figure | N
     return figure
 
 
-def differences_figure(
-    differences: pd.DataFrame, titles: Mapping[str, str], measure: str = "qwk"
-) -> Figure | None:
+def differences_figure(differences: pd.DataFrame, titles: Mapping[str, str]) -> Figure | None:
     """How much better one scorer is than the others: a panel for each question.
 
     ``differences`` has question, measure, than, estimate, low, high; ``titles`` names the rivals
     from top to bottom.
     """
-    own = differences[(differences["measure"] == measure) & differences["than"].isin(list(titles))]
+    own = differences[(differences["measure"] == "qwk") & differences["than"].isin(list(titles))]
     if own.empty:
         return None
     questions = sorted(own["question"].unique())

@@ -18,7 +18,6 @@ def study_facts(
     samples: pd.DataFrame,
     annotators: pd.DataFrame | None = None,
     accuracy: pd.DataFrame | None = None,
-    score: pd.DataFrame | None = None,
     images: pd.DataFrame | None = None,
     perturbed: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
@@ -31,8 +30,6 @@ def study_facts(
         image_id, method, backbone, kind; annotator_id, age, sex.
     accuracy
         dataset, model, measure, estimate, low, high.
-    score
-        The score's summary: study, level, question, measure, mean.
     images, perturbed
         dataset and label of every image; the perturbation that each sample was shown with.
 
@@ -46,7 +43,6 @@ def study_facts(
         *_people(annotators),
         *_others(images, perturbed),
         *_lowest(accuracy),
-        *_drops(score),
         *_kinds(votes, samples),
     ]
     return pd.DataFrame(rows, columns=FACTS)
@@ -115,21 +111,6 @@ def _lowest(accuracy: pd.DataFrame | None) -> list[dict[str, object]]:
     worst = own.sort_values("estimate").iloc[0]
     row = _row("lowest_accuracy", worst["estimate"], int(worst["n"]))
     return [row | {"low": worst["low"], "high": worst["high"]}]
-
-
-def _drops(score: pd.DataFrame | None) -> list[dict[str, object]]:
-    """How much kappa is lost on new techniques or images; there is no interval of it."""
-    if score is None or score.empty:
-        return []
-    own = score[(score["study"] == "split") & (score["measure"] == "qwk")].set_index("level")
-    mean = own["mean"]
-    if "none" not in mean:
-        return []
-    return [
-        _row(f"drop_{level}", mean["none"] - mean[level])
-        for level in ("technique", "image")
-        if level in mean
-    ]
 
 
 def _kinds(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:

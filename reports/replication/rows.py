@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from pasta.annotations.formats.released_ids import TECHNIQUES
-
 AGREES, DIFFERS = "agrees", "differs"
 NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH = "no interval", "not measured", "out of reach"
 VERDICTS = (AGREES, DIFFERS, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
@@ -56,7 +54,7 @@ def beside(
     return found[GIVEN]
 
 
-def over_runs(summary: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
+def over_runs(summary: pd.DataFrame) -> pd.DataFrame:
     r"""Add the t interval of a mean over runs or people: :math:`m \pm t_{n-1} s / \sqrt n`.
 
     ``summary`` has mean, sd, n, and reason if a mean is missing. Runs share their data, so that the
@@ -64,7 +62,7 @@ def over_runs(summary: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
     """
     n = summary["n"].to_numpy(np.float64)
     free = np.where(n > 1, n - 1, np.nan)
-    reach = stdtrit(free, (1 + level) / 2) * summary["sd"].to_numpy(np.float64) / np.sqrt(n)
+    reach = stdtrit(free, 0.975) * summary["sd"].to_numpy(np.float64) / np.sqrt(n)
     mean = summary["mean"]
     note = texts(summary["reason"]) if "reason" in summary else ""
     return summary.assign(estimate=mean, low=mean - reach, high=mean + reach, note=note)
@@ -119,6 +117,12 @@ def published_tables() -> dict[str, pd.DataFrame]:
     return {path.stem: published_table(path.stem) for path in sorted(FOLDER.glob("*.csv"))}
 
 
+def published_techniques() -> set[str]:
+    """The papers' 46 techniques (P1, Table 7), by our names; all others are extras."""
+    released = published_table("released_technique_ids")
+    return set(released.loc[released["in_table"], "technique"])
+
+
 # As Tables 11 and 12 of P1 write names that the released dataset writes otherwise.
 _BACKBONES = {"resnet50": "ResNet50", "vitB": "ViT-B", "resnet50-bcos": "ResNet50-BCos"}
 _METHODS = {"RISE": "RISE_CBM"}
@@ -132,15 +136,13 @@ PERTURBATIONS = {
 
 def technique_keys(table: pd.DataFrame, released: pd.DataFrame) -> list[str]:
     """Our ``method/backbone`` for each row (method, backbone) of a paper's table; "" if unknown."""
-    numbers = {
-        (row["method"], row["backbone"]): int(row["xai_id"]) for row in released.to_dict("records")
-    }
+    names = zip(released["method"], released["backbone"], strict=True)
+    ours = dict(zip(names, texts(released["technique"]), strict=True))
     pairs = zip(table["method"], table["backbone"], strict=True)
-    found = [
-        numbers.get((_METHODS.get(method, method), _BACKBONES.get(backbone, backbone)))
+    return [
+        ours.get((_METHODS.get(method, method), _BACKBONES.get(backbone, backbone)), "")
         for method, backbone in pairs
     ]
-    return ["" if number is None else TECHNIQUES.get(number, "") for number in found]
 
 
 def technique_titles(table: pd.DataFrame) -> list[str]:

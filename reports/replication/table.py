@@ -8,14 +8,413 @@ from functools import partial
 
 import pandas as pd
 
-from reports.replication import sections
-from reports.replication.rows import GIVEN, judged
+from reports.names import PERTURBATION_TITLES
+from reports.replication.rows import (
+    GIVEN,
+    OUT_OF_REACH,
+    PERTURBATIONS,
+    beside,
+    judged,
+    over_runs,
+    paper_rows,
+    plain_variants,
+    technique_keys,
+    technique_titles,
+)
 
 Frames = Mapping[str, pd.DataFrame]
+_METHODS = {"pcc": ("pearson", "Pearson"), "scc": ("spearman", "Spearman")}
+_MEASURED = {  # columns of Table 11
+    "faithfulness_road": ("faithfulness", "road", "faithfulness (ROAD)"),
+    "max_sensitivity_gaussian": ("max_sensitivity", "gaussian", "MaxSens. (Gaussian)"),
+    "sparseness": ("sparseness", "", "Sparseness"),
+}
+_NO_METRIC = "this metric was not measured"
+
+
+def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataFrame:
+    """Tables 1, 9 and 10: one row for each question, perturbation and coefficient.
+
+    ``ours["correlations"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    """
+    rows = []
+    for line in paper.to_dict("records"):
+        variant = PERTURBATIONS[line["perturbation"]] if "perturbation" in line else ""
+        title = f", {PERTURBATION_TITLES[variant]}" if variant else ""
+        for column, (method, name) in _METHODS.items():
+            rows.append(
+                {
+                    "item": f"{line['question']}{title}",
+                    "quantity": name,
+                    "paper_value": line[column],
+                    "paper_p": line[f"{column}_p"],
+                    "question": line["question"],
+                    "metric": metric,
+                    "variant": variant,
+                    "method": method,
+                }
+            )
+    found = ours.get("correlations")
+    if found is not None and len(found):
+        found = plain_variants(found[found["scope"] == "overall"])
+    keys = ["question", "metric", "variant", "method"]
+    return beside(paper_rows(rows), found, keys, _NO_METRIC)
+
+
+def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
+    """Table 11: one row for each technique and metric.
+
+    ``ours["values"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    """
+    named = paper.assign(
+        technique=technique_keys(paper, released), title=technique_titles(paper)
+    ).to_dict("records")
+    rows = [
+        {
+            "item": line["title"],
+            "quantity": title,
+            "paper_value": line[f"{column}_mean"],
+            "paper_sd": line[f"{column}_sd"],
+            "technique": line["technique"],
+            "metric": metric,
+            "variant": variant,
+        }
+        for column, (metric, variant, title) in _MEASURED.items()
+        for line in named
+    ]
+    found = ours.get("values")
+    found = None if found is None or found.empty else plain_variants(found)
+    return beside(paper_rows(rows), found, ["technique", "metric", "variant"], _NO_METRIC)
+
+
+_DIMENSIONS = {
+    "fidelity_q1": ("fidelity", "fidelity (Q1)"),
+    "complexity_q2_q3": ("complexity", "complexity (Q2, Q3)"),
+    "objectivity_q4": ("objectivity", "objectivity (Q4)"),
+    "robustness_q5_q6": ("robustness", "robustness (Q5, Q6)"),
+}
+_NO_TECHNIQUE = "no explanation of this technique was rated"
+_NO_RANKING = "nobody ranked it"
+
+
+def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
+    """Table 12: one row for each technique and dimension.
+
+    ``ours["technique_scores"]`` is that of :func:`analysis.preference.technique_scores`.
+    """
+    named = paper.assign(
+        technique=technique_keys(paper, released), title=technique_titles(paper)
+    ).to_dict("records")
+    rows = [
+        {
+            "item": line["title"],
+            "quantity": title,
+            "paper_value": line[column],
+            "technique": line["technique"],
+            "dimension": dimension,
+        }
+        for column, (dimension, title) in _DIMENSIONS.items()
+        for line in named
+    ]
+    found = ours.get("technique_scores")
+    return beside(paper_rows(rows), found, ["technique", "dimension"], _NO_TECHNIQUE)
+
+
+def quality_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """Table 13: mean position of the five qualities (Q7).
+
+    ``ours["positions"]`` is that of :func:`analysis.rankings.mean_positions`.
+    """
+    rows = [
+        {
+            "item": line["axiom"],
+            "quantity": "mean position (Q7)",
+            "paper_value": line["mean_position"],
+            "paper_sd": line["sd"],
+            "question": "Q7",
+            "ranked": line["axiom"],
+        }
+        for line in paper.to_dict("records")
+    ]
+    return beside(paper_rows(rows), _positions(ours), ["question", "ranked"], _NO_RANKING)
+
+
+def question_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """Table 14: mean position of the six questions by importance (Q8) and easiness (Q9)."""
+    rows = [
+        {
+            "item": line["question"],
+            "quantity": f"mean position ({question})",
+            "paper_value": line[f"{column}_mean"],
+            "paper_sd": line[f"{question.lower()}_sd"],
+            "question": question,
+            "ranked": line["question"],
+        }
+        for question, column in (("Q8", "q8_importance"), ("Q9", "q9_easiness"))
+        for line in paper.to_dict("records")
+    ]
+    return beside(paper_rows(rows), _positions(ours), ["question", "ranked"], _NO_RANKING)
+
+
+def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
+    """Numbers in the running text.
+
+    ``ours["facts"]`` has fact, estimate, low, high, n (see :mod:`reports.replication.measured`).
+    """
+    rows = [
+        {
+            "item": line["what"],
+            "quantity": line["where"],
+            "paper_value": line["value"],
+            "places": line["places"],
+            "design": line["kind"] == "design",
+            "fact": line["fact"],
+        }
+        for line in paper[paper["paper"] == version].to_dict("records")
+    ]
+    absent = "nothing in this project's tables says it yet"
+    return beside(paper_rows(rows), ours.get("facts"), ["fact"], absent)
+
+
+def _positions(ours: Frames) -> pd.DataFrame | None:
+    found = ours.get("positions")
+    return None if found is None else found.rename(columns={"item": "ranked"})
+
+
+PEOPLE = "people (own vote in the mode)"
+_MODELS = {"handcrafted": "handcrafted", "human": PEOPLE}
+_ENCODERS = {"LLaVa": "llava", "SIGLIP": "siglip", "BLIP": "blip", "EVA": "eva"}
+_MEASURES = {"MSE": "mse", "QWK": "qwk"}
+_LEVELS = {  # of the ablations: ours by P1's, where the words differ
+    ("split", "xai_id"): "technique",
+    ("split", "img_id"): "image",
+    ("label_input", "embeddings+labels"): "embeddings and labels",
+    ("scoring_function", "pasta"): "pasta-linear",
+    ("scoring_function", "mlp"): "mlp-100",
+    ("saliency_image", "heatmap"): "overlay",
+    ("saliency_image", "masked_image"): "masked",
+    ("concept_embedding", "weighted"): "weighted sum",
+    ("concept_embedding", "sentence_with_template"): "sentence with template",
+}
+# P1's SCC is the mean of rho and its p-value.
+ABLATION_MEASURES = {"mse": "mse", "qwk": "qwk", "scc": "scc_as_published"}
+_NO_SCORE = "this setup is not among the studies that were run"
+
+
+def scorer_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
+    """The main tables, one row for each measure, model and question.
+
+    ``ours["score"]`` has study, level, question, measure, mean, sd, n, reason. P1's CLIP is our
+    linear network, P2's our MLP; P1's SCC is the mean of rho and its p-value.
+    """
+    scores = _scores(ours, "main")
+    levels = [] if scores is None else list(scores["level"].unique())
+    network = {"P1": "pasta-linear", "P2": "pasta-mlp"}[version]
+    measures = _MEASURES | {"SCC": {"P1": "scc_as_published", "P2": "spearman_of_stars"}[version]}
+    rows = []
+    for line in paper.to_dict("records"):
+        model = str(line["model"])
+        level = _MODELS.get(model, network)
+        reach = reason = ""
+        if model in _ENCODERS:
+            level = _of_encoder(levels, _ENCODERS[model])
+            if not level:
+                reach, reason = OUT_OF_REACH, f"needs the weights of {model}"
+        rows.append(
+            {
+                "item": f"{line['question']}, {model}",
+                "quantity": str(line["metric"]),
+                "paper_value": line["mean"],
+                "paper_sd": line["sd"],
+                "places": 2 if version == "P1" else 3,
+                "question": line["question"],
+                "level": level,
+                "measure": measures[str(line["metric"])],
+                "reach": reach,
+                "reason": reason,
+            }
+        )
+    return beside(paper_rows(rows), scores, ["level", "question", "measure"], _NO_SCORE)
+
+
+def ablation_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """The ablations, one row for each level and measure; all about Q1."""
+    printed = ablation_levels(paper)
+    unread = printed["paper_value"].isna()
+    rows = printed.assign(
+        item=printed["study"] + ": " + printed["printed_level"],
+        reach=unread.map({True: OUT_OF_REACH, False: ""}),
+        reason=unread.map({True: "the printed number cannot be read", False: ""}),
+    ).to_dict("records")
+    named = [{str(key): value for key, value in row.items()} for row in rows]
+    scores = _scores(ours, None)
+    if scores is not None:
+        scores = scores[scores["question"] == "Q1"]
+    keys = ["study", "level", "measure"]
+    return beside(paper_rows(named), scores, keys, _NO_SCORE)
+
+
+def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
+    """P1's ablations with our words for studies and levels.
+
+    Columns: study, level, printed_level, measure, quantity, paper_value, paper_sd.
+    """
+    rows = [
+        {
+            "study": str(line["factor"]).replace("_", " "),
+            "level": _LEVELS.get((line["factor"], line["level"]), str(line["level"])),
+            "printed_level": str(line["level"]).replace("_", " "),
+            "measure": measure,
+            "quantity": column.upper(),
+            "paper_value": line[f"{column}_mean"],
+            "paper_sd": line[f"{column}_sd"],
+        }
+        for line in paper.to_dict("records")
+        for column, measure in ABLATION_MEASURES.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def second_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """P1's Table 2. ``ours["seconds"]``, if anybody has it, has device, stage and estimate."""
+    rows = []
+    for line in paper.to_dict("records"):
+        device = str(line["device"])
+        graphics = device != "CPU"
+        for stage in ("training", "inference"):
+            rows.append(
+                {
+                    "item": device,
+                    "quantity": f"seconds of {stage}",
+                    "paper_value": line[f"{stage}_s"],
+                    "device": device,
+                    "stage": stage,
+                    "reach": OUT_OF_REACH if graphics else "",
+                    "reason": "needs the paper's graphics card" if graphics else "",
+                }
+            )
+    absent = "times of another machine are no finding; none are recorded for this table"
+    return beside(paper_rows(rows), ours.get("seconds"), ["device", "stage"], absent)
+
+
+def kernel_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """P1's Table 23. ``ours["kernel_width"]`` has kernel_width, estimate, low, high."""
+    rows = [
+        {
+            "item": f"kernel width {line['kernel_width']:g}",
+            "quantity": "PASTA-score of LIME",
+            "paper_value": line["pasta_score"],
+            "kernel_width": line["kernel_width"],
+        }
+        for line in paper.to_dict("records")
+    ]
+    absent = "the search for LIME's settings has not been run"
+    return beside(paper_rows(rows), ours.get("kernel_width"), ["kernel_width"], absent)
+
+
+def _scores(ours: Frames, study: str | None) -> pd.DataFrame | None:
+    found = ours.get("score")
+    if found is None or found.empty:
+        return None
+    return over_runs(found if study is None else found[found["study"] == study])
+
+
+def _of_encoder(levels: list[str], encoder: str) -> str:
+    """The level of the main study that has this encoder and P1's network; "" if there is none."""
+    found = [
+        level for level in levels if level.startswith(encoder) and level.endswith("pasta-linear")
+    ]
+    return found[0] if found else ""
+
+
+_NEEDS_LATEC = "needs LATEC's models, volumes and point clouds, and its 20 metrics"
+_NEEDS_METAPREDICTOR = "needs the experiment with participants who predict the model"
+_NEEDS_ATTENTION = "needs the attention masks that people drew, and their ratings"
+_KEYS = ["item", "quantity"]
+
+
+def latec_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """LATEC's Table 2: average ranks, and the standard deviation over metrics."""
+    rows = [
+        {
+            "item": f"{line['method']}, {str(line['modality']).replace('_', ' ')}",
+            "quantity": f"rank in {line['criterion']}",
+            "paper_value": line["average_rank"],
+            "paper_sd": line["metric_sd"],
+            "places": 1,
+        }
+        for line in paper.to_dict("records")
+        if not pd.isna(line["average_rank"])  # a method that does not exist for point clouds
+    ]
+    return _listed(rows, ours.get("latec"), _NEEDS_LATEC)
+
+
+def faithfulness_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """The meta-predictor's Table 1: faithfulness of methods on three datasets."""
+    rows = [
+        {
+            "item": f"{line['method']}, {dataset.replace('_', ' ')}",
+            "quantity": "faithfulness",
+            "paper_value": line[dataset],
+        }
+        for dataset in ("husky_vs_wolf", "leaves", "imagenet")
+        for line in paper.to_dict("records")
+    ]
+    return _listed(rows, ours.get("metapredictor"), _NEEDS_METAPREDICTOR)
+
+
+def experiment_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """The meta-predictor's experiments: people, analysis of variance, rank correlation."""
+    columns = {
+        "n_participants": ("participants", 0),
+        "anova_F": ("F of the analysis of variance", 2),
+        "eta_squared": ("eta squared", 3),
+        "utility_faithfulness_rho": ("rho of utility and faithfulness", 2),
+    }
+    rows = [
+        {
+            "item": str(line["experiment"]).replace("_", " "),
+            "quantity": title,
+            "paper_value": line[column],
+            "paper_p": line["anova_p"] if column == "anova_F" else "",
+            "places": places,
+        }
+        for line in paper.to_dict("records")
+        for column, (title, places) in columns.items()
+        if not pd.isna(line[column])
+    ]
+    return _listed(rows, ours.get("metapredictor"), _NEEDS_METAPREDICTOR)
+
+
+def attention_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """Human attention: correlations, slopes and intercepts."""
+    columns = {"pearson_r": "Pearson's r", "slope": "slope", "intercept": "intercept"}
+    rows = [
+        {
+            "item": str(line["comparison"]).replace("_", " "),
+            "quantity": title,
+            "paper_value": line[column],
+            "paper_p": line["p"] if column == "pearson_r" else "",
+            "places": 3,
+        }
+        for line in paper.to_dict("records")
+        for column, title in columns.items()
+        if not pd.isna(line[column])
+    ]
+    return _listed(rows, ours.get("human_attention"), _NEEDS_ATTENTION)
+
+
+def _listed(rows: list[dict[str, object]], ours: pd.DataFrame | None, reason: str) -> pd.DataFrame:
+    found = beside(paper_rows(rows), ours, _KEYS, reason)
+    lacking = found["ours"].isna()
+    found.loc[lacking, "reach"] = OUT_OF_REACH
+    found.loc[lacking, "reason"] = reason
+    return found
+
+
 P1, P2 = "P1", "P2"
 LATEC, METAPREDICTOR, ATTENTION = "LATEC", "Meta-predictor", "Human attention"
 RELEASED = "released_technique_ids"
-
 _MAPS = "Models, maps and images differ, and the metric may be implemented otherwise."
 _VOTES = "The ratings are of other people, images and maps."
 _SCORER = (
@@ -39,52 +438,51 @@ class Section:
 
 SECTIONS = (
     Section(P1, "Table 1", "Faithfulness against ratings", "pasta_v1_table01_faithfulness_vs_human",
-            f"{_MAPS} {_VOTES}", partial(sections.correlation_rows, metric="faithfulness")),
+            f"{_MAPS} {_VOTES}", partial(correlation_rows, metric="faithfulness")),
     Section(P1, "Table 2", "Seconds", "pasta_v1_table02_seconds",
-            "Times depend on the machine.", sections.second_rows),
+            "Times depend on the machine.", second_rows),
     Section(P1, "Table 3", "The score on six questions", "pasta_v1_table03_scorer",
             f"{_SCORER} On both sides SCC is the mean of rho and its p-value, and people are "
             "compared with a mode that contains their own vote.",
-            partial(sections.scorer_rows, version=P1)),
+            partial(scorer_rows, version=P1)),
     Section(P1, "Tables 4, 15–20", "Ablations of the score, Q1", "pasta_v1_ablations_q1",
             f"{_SCORER} Ours vary one thing around a centre with the class in the input.",
-            sections.ablation_rows),
+            ablation_rows),
     Section(P1, "Table 9", "MaxSensitivity against ratings",
             "pasta_v1_table09_max_sensitivity_vs_human", f"{_MAPS} {_VOTES}",
-            partial(sections.correlation_rows, metric="max_sensitivity")),
+            partial(correlation_rows, metric="max_sensitivity")),
     Section(P1, "Table 10", "Sparseness against ratings", "pasta_v1_table10_sparseness_vs_human",
-            f"{_MAPS} {_VOTES}", partial(sections.correlation_rows, metric="sparseness")),
+            f"{_MAPS} {_VOTES}", partial(correlation_rows, metric="sparseness")),
     Section(P1, "Table 11", "Metric values of techniques", "pasta_v1_table11_metric_values", _MAPS,
-            sections.value_rows, released=True),
+            value_rows, released=True),
     Section(P1, "Table 12", "Mean mode of techniques", "pasta_v1_table12_mean_mode_per_technique",
-            _VOTES, sections.technique_rows, released=True),
+            _VOTES, technique_rows, released=True),
     Section(P1, "Table 13", "Ranking of qualities", "pasta_v1_table13_q7_axiom_rank",
-            "Other people ranked.", sections.quality_rows),
+            "Other people ranked.", quality_rows),
     Section(P1, "Table 14", "Ranking of questions", "pasta_v1_table14_q8_q9_question_rank",
-            "Other people ranked.", sections.question_rows),
+            "Other people ranked.", question_rows),
     Section(P1, "Table 23", "LIME's kernel width", "pasta_v1_table23_lime_kernel_width",
-            f"{_SCORER} {_MAPS}", sections.kernel_rows),
+            f"{_SCORER} {_MAPS}", kernel_rows),
     Section(P1, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P1's 147 explanations for each "
             "annotator would make one rating of each explanation, not five.",
-            partial(sections.text_rows, version=P1)),
+            partial(text_rows, version=P1)),
     Section(P2, "Table 1", "The score on six questions", "pasta_v2_table01_scorer",
             f"{_SCORER} P2 has ten times as many images; its encoders other than CLIP are compared "
-            "with our linear network if they were run.", partial(sections.scorer_rows, version=P2)),
+            "with our linear network if they were run.", partial(scorer_rows, version=P2)),
     Section(P2, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P2's 633 000 ratings are 21 100 "
             "explanations with six questions and five votes.",
-            partial(sections.text_rows, version=P2)),
+            partial(text_rows, version=P2)),
     Section(LATEC, "Table 2", "Average ranks of methods", "latec_table02_ranks",
-            "Other models, data and metrics.", sections.latec_rows),
+            "Other models, data and metrics.", latec_rows),
     Section(METAPREDICTOR, "Table 1", "Faithfulness", "metapredictor_table01_faithfulness",
-            "Other models and images.", sections.faithfulness_rows),
+            "Other models and images.", faithfulness_rows),
     Section(METAPREDICTOR, "text", "Experiments", "metapredictor_tests", "Other people.",
-            sections.experiment_rows),
+            experiment_rows),
     Section(ATTENTION, "text", "Regressions", "human_attention_tests", "Other people and masks.",
-            sections.attention_rows),
+            attention_rows),
 )  # fmt: skip
-
 COLUMNS = ["paper", "table", "title", *GIVEN, "difference", "verdict", "why"]
 
 

@@ -31,11 +31,3 @@ def test_quantiles_of_coins_equal_those_of_scipy(probability: float) -> None:
     numbers = range(1, 120)
     expected = [float(stats.binom.ppf(probability, n, 0.5)) for n in numbers]
     assert [coin_quantile(probability, n) for n in numbers] == expected
-
-
-def test_no_suite_loads_scipy_stats_before_it_needs_it() -> None:
-    names = ("agreement", "bias", "correlation", "dataset", "preference", "rankings")
-    imports = "; ".join(f"import analysis.suites.{name}" for name in names)
-    script = f"import sys; {imports}; sys.exit('scipy.stats' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
-    assert done.returncode == 0

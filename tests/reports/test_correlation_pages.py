@@ -130,7 +130,7 @@ def test_figures_of_nothing_are_none() -> None:
     tables = correlation_tables(None, None, None, resamples=10)
     own, titles = tables["correlations"], metric_titles(tables["correlations"])
     assert metric_heatmap(own, titles) is None
-    assert parts_heatmap(own, titles) is None
+    assert parts_heatmap(own, titles, {}) is None
     assert forest_figure(own, titles) is None
     assert question_heatmap(tables["questions"], {"all": "all"}) is None
     assert paper_heatmap(pd.DataFrame(columns=["quantity"])) is None

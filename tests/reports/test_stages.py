@@ -1,0 +1,79 @@
+"""The stages at the end of the pipeline: one for each analysis and each report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pasta import store, tables
+from pasta.commands.outcome import stage_names
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import DATA
+from pipelines import analyse
+from reports import found
+from tests.conftest import ROOT
+
+
+def test_reports_read_the_analyses_that_there_are() -> None:
+    assert {f"analyse/{name}" for name in analyse.ANALYSES} == set(found.ANALYSES)
+
+
+def test_stages_of_many_items_have_a_name_for_each(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("models: {coco: {x: 1}, monumai: {x: 2}}\na: {b: [u]}\n")
+    (tmp_path / "dvc.yaml").write_text(
+        "stages:\n  votes: {cmd: x}\n"
+        "  train: {foreach: '${models}', do: {cmd: x}}\n"
+        "  nested: {foreach: '${a.b}', do: {cmd: x}}\n"
+        "  analyse: {foreach: [bias, dataset], do: {cmd: x}}\n"
+        "  report: {foreach: {score: {deps: []}}, do: {cmd: x}}\n"
+    )
+    assert stage_names(tmp_path) == [
+        "votes", "train@coco", "train@monumai", "nested@u", "analyse@bias", "analyse@dataset",
+        "report@score",
+    ]  # fmt: skip
+
+
+def test_preferences_are_turned_as_the_protocol_of_the_study_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everybody gives more stars on Q5 to the first technique; fewer are better in P2."""
+    for name in ("dvc.yaml", "params.yaml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    samples = pd.DataFrame(
+        [
+            (f"coco/{image}/{method}/resnet50", "coco", str(image), method, "resnet50")
+            for image in range(20)
+            for method in ("gradcam", "lime")
+        ],
+        columns=["sample_id", "dataset", "image_id", "method", "backbone"],
+    )
+    votes = [
+        (name, f"a{rater}", "Q5", int(np.clip((4 if "gradcam" in name else 2) + shift, 1, 5)))
+        for name in samples["sample_id"]
+        for rater, shift in enumerate(rng.integers(-1, 2, 4))
+    ]
+    read = {
+        tables.VOTES.name: pd.DataFrame(
+            votes, columns=["sample_id", "annotator_id", "question", "rating"]
+        ),
+        tables.RANKED.name: pd.DataFrame(
+            columns=["annotator_id", "question", "item", "position"]
+        ).astype({"position": float}),
+        tables.EXPLANATIONS.name: samples.assign(kind="saliency"),
+    }
+    monkeypatch.setattr(store, "read", lambda path, table: read[table.name])  # noqa: ARG005
+    best = {}
+    for version in ("p1", "p2"):
+        own = load_params(ROOT / "params.yaml")
+        asked = own.annotations.model_copy(update={"protocol": version})
+        params = own.model_copy(update={"annotations": asked})
+        tables_of = analyse.preference(groups(params, tmp_path)[:1], params)
+        best[version] = tables_of["ranking"]["technique"].iloc[0]
+    assert best == {"p1": "gradcam/resnet50", "p2": "lime/resnet50"}
+    assert not (tmp_path / DATA).exists()
