@@ -60,22 +60,13 @@ class Subject(Protocol):
     """Some images of one dataset, explained by one technique under different settings."""
 
     @property
-    def fresh(self) -> Fresh:
-        """The images."""
-
+    def fresh(self) -> Fresh: ...  # the images
     @property
-    def technique(self) -> Technique:
-        """That explains them."""
-
+    def technique(self) -> Technique: ...  # that explains them
     @property
-    def predicted(self) -> list[str]:
-        """Names of the classes that are explained."""
-
-    def shown(self, candidate: Candidate) -> Maps:
-        """Maps (n, height, width) as people see them."""
-
-    def drops(self) -> Floats:
-        """How the model's answer drops without subsets of pixels (n, subsets)."""
+    def predicted(self) -> list[str]: ...  # names of the classes that are explained
+    def shown(self, candidate: Candidate) -> Maps: ...  # (n, height, width) as people see them
+    def drops(self) -> Floats: ...  # of the model's answer without subsets of pixels (n, subsets)
 
 
 @dataclass(frozen=True)

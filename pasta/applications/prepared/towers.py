@@ -39,7 +39,6 @@ from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
 
 STAGE, KEYS = "towers", "applications.backbones.images"
-FAMILIES = ("activation", "perturbation")
 _LOOKED_AT = 200  # test images of a dataset, at most, for the accuracy of a tower
 MAP_COLUMNS = (
     *("dataset", "image_id", "tower", "method", "family", "parameters"),
