@@ -26,7 +26,7 @@ from pasta.applications.report_pictures import (
 from pasta.applications.scores import read_faithfulness, score_stored
 from pasta.applications.sheets import Shelves
 from pasta.applications.simulated_judge import Judges, judges_of
-from pasta.applications.steering_study import run_steering
+from pasta.applications.steering import run_steering
 from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
