@@ -35,6 +35,7 @@ from pasta.layout import Group
 from pasta.params import Params
 from pasta.paths import FIGURES
 from pasta.registry import did_you_mean
+from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore
 from pasta.tracking import Run, tracked_run
 
@@ -97,8 +98,8 @@ def run_application(name: str, project: Project, out: Path, figure: Path) -> Non
     title, work = APPLICATIONS[name]
     settings = getattr(project.params.applications, name)
     about = settings.model_dump(exclude={"towers", "studies"})
-    stage = f"applications@{name}"
-    with tracked_run("applications", stage, title, inputs=[project.labels], params=about) as run:
+    stage, inputs = f"applications@{name}", [project.scorer / CARD]
+    with tracked_run("applications", stage, title, inputs=inputs, params=about) as run:
         found, pictures = work(project, run)
         store.write_csvs(found, out)
         for picture, pixels in pictures.items():
