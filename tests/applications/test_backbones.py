@@ -272,10 +272,11 @@ def test_a_dataset_has_one_group_with_a_classifier_and_others_without(small: Sma
     split = {
         "a-vit": own.model_copy(update={"resnet50": None}),
         "a-resnet": own.model_copy(update={"vit_b_16": None}),
-        "b": own.model_copy(update={"dataset": "coco"}),
+        "b": own,
     }
     params = small.params.model_copy(update={"models": split})
-    groups = [Group(key, one.dataset, small.root) for key, one in split.items()]
+    datasets = ("a", "a", "b")
+    groups = [Group(key, name, small.root) for key, name in zip(split, datasets, strict=True)]
     assert [one.key for one in groups_with(groups, "resnet50", params)] == ["a-resnet", "b"]
     assert [one.key for one in groups_with(groups, "vit_b_16", params)] == ["a-vit", "b"]
     with pytest.raises(PastaError, match="no group of models has the classifier 'resnet'"):
