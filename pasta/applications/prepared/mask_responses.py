@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,9 @@ from pasta.layout import Group
 from pasta.models.checkpoint import load
 from pasta.params import Params
 from pasta.resume import KeptUnits
-from pasta.scoring.folder import ScorerCard
+
+if TYPE_CHECKING:  # the stage `masks` does not depend on scorers
+    from pasta.scoring.folder import ScorerCard
 
 KEYS = "applications.steering.images"
 STAGE = "masks"
