@@ -6,7 +6,6 @@ from pasta.applications.prepared.mask_responses import prepare_masks
 from pasta.layout import groups
 from pasta.params import load_params
 from pasta.paths import DATA, project_root
-from pasta.progress import bar
 from pasta.resume import kept_units
 from pasta.stage import run_stage
 from pasta.tracking import tracked_run
@@ -21,7 +20,6 @@ def main() -> None:
     with (
         tracked_run("applications", "masks", "masks of RISE", params=about) as run,
         kept_units("masks", inputs) as kept,
-        bar("masks", own.images, "images") as line,
     ):
         seconds = prepare_masks(
             groups(params),
@@ -29,7 +27,6 @@ def main() -> None:
             root,
             data / "masks",
             kept,
-            lambda words: line.advance(words=words),
         )
         run.log_table(seconds, "seconds.csv")
 

@@ -6,7 +6,6 @@ from pasta.applications.prepared.towers import prepare_towers
 from pasta.layout import groups
 from pasta.params import load_params
 from pasta.paths import DATA, project_root
-from pasta.progress import bar
 from pasta.resume import kept_units
 from pasta.stage import run_stage
 from pasta.tracking import tracked_run
@@ -20,7 +19,6 @@ def main() -> None:
     with (
         tracked_run("applications", "towers", "towers of growing size", params=about),
         kept_units("towers", [data / "clip", data / "images"]) as kept,
-        bar("towers of growing size", len(own.towers), "towers") as line,
     ):
         prepare_towers(
             groups(params),
@@ -28,7 +26,6 @@ def main() -> None:
             root,
             data / "towers",
             kept,
-            lambda words: line.advance(words=words),
         )
 
 

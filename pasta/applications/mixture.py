@@ -29,10 +29,7 @@ MEASURES = ("score", "faithfulness", "quality")
 
 
 def candidates(
-    scores: pd.DataFrame,
-    backbone: str,
-    kind: str | None = None,
-    measured: pd.DataFrame | None = None,
+    scores: pd.DataFrame, backbone: str, measured: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """The explanations of one classifier that have a score, with their faithfulness if known.
 
@@ -42,10 +39,6 @@ def candidates(
     if own.empty:
         known = ", ".join(dict.fromkeys(scores["backbone"]))
         raise PastaError(f"there is no explanation of {backbone!r} (there are some of {known})")
-    if kind is not None and not (own["kind"] == kind).any():
-        found = ", ".join(dict.fromkeys(own["kind"]))
-        raise PastaError(f"{backbone} has no explanation of the kind {kind!r}, only {found}")
-    own = own if kind is None else own[own["kind"] == kind]
     usable: pd.DataFrame = own.dropna(subset=["good"])
     if usable.empty:
         raise PastaError(f"no explanation of {backbone} has a predicted score: all show nothing")

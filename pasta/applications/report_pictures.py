@@ -29,7 +29,7 @@ from pasta.applications.sheets import (
     sheet,
     stars,
 )
-from pasta.applications.steering_study import Steered
+from pasta.applications.steering import Steered
 from pasta.applications.tuning import Tuned
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.rendering import Pixels

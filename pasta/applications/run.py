@@ -6,30 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from pasta import store, tables
-from pasta.applications import report_pictures
 from pasta.applications.backbones import run_backbones
 from pasta.applications.cross_validation import cross_validate
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import run_mixture
 from pasta.applications.pareto import run_pareto
+from pasta.applications.report_pictures import (
+    backbones_sheet,
+    before_after,
+    mixture_pictures,
+    save_picture,
+    steering_pictures,
+    tuning_pictures,
+)
 from pasta.applications.scores import read_faithfulness, score_stored
 from pasta.applications.sheets import Shelves
 from pasta.applications.simulated_judge import Judges, judges_of
-from pasta.applications.steering_study import run_steering
+from pasta.applications.steering import run_steering
 from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.rendering import Pixels
 from pasta.layout import Group
 from pasta.params import Params
-from pasta.params.applications import ApplicationsParams
 from pasta.paths import FIGURES
 from pasta.registry import did_you_mean
+from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore
 from pasta.tracking import Run, tracked_run
 
@@ -76,24 +82,11 @@ class Project:
         return judges_of(self.planted, self.params.applications.question, self.datasets)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What an application gives: tables and pictures by name."""
-
-    tables: Mapping[str, pd.DataFrame]
-    pictures: Mapping[str, Pixels]
+# tables and pictures by name
+Outcome = tuple[Mapping[str, pd.DataFrame], Mapping[str, Pixels]]
 
 
-@dataclass(frozen=True)
-class Application:
-    """One of the stages."""
-
-    title: str
-    run: Callable[[Project, Run], Outcome]
-    settings: Callable[[ApplicationsParams], dict[str, Any]]  # for MLflow
-
-
-def run_application(name: str, project: Project, out: Path, figure: Path | None = None) -> None:
+def run_application(name: str, project: Project, out: Path, figure: Path) -> None:
     """Run one application and write its tables (CSV) and ``pictures`` into the folder ``out``.
 
     Steering also writes ``figure``: the best change as a picture or, if nobody gains from any, the
@@ -102,20 +95,17 @@ def run_application(name: str, project: Project, out: Path, figure: Path | None 
     if name not in APPLICATIONS:
         hint = did_you_mean(name, APPLICATIONS)
         raise PastaError(f"there is no application {name!r}. {hint}")
-    own = APPLICATIONS[name]
-    about = own.settings(project.params.applications)
-    with tracked_run(
-        "applications", f"applications@{name}", own.title, inputs=[project.labels], params=about
-    ) as run:
-        found = own.run(project, run)
-        store.write_csvs(found.tables, out)
-        for picture, pixels in found.pictures.items():
-            if picture == README:
-                assert figure is not None  # noqa: S101
-                report_pictures.save_picture(pixels, figure)
-            else:
-                report_pictures.save_picture(pixels, out / "pictures" / f"{picture}.jpg")
-        for table in found.tables:
+    title, work = APPLICATIONS[name]
+    settings = getattr(project.params.applications, name)
+    about = settings.model_dump(exclude={"towers", "studies"})
+    stage, inputs = f"applications@{name}", [project.scorer / CARD]
+    with tracked_run("applications", stage, title, inputs=inputs, params=about) as run:
+        found, pictures = work(project, run)
+        store.write_csvs(found, out)
+        for picture, pixels in pictures.items():
+            own = out / "pictures" / f"{picture}.jpg"
+            save_picture(pixels, figure if picture == README else own)
+        for table in found:
             run.log_file(out / f"{table}.csv", "tables")
 
 
@@ -138,25 +128,24 @@ def _mix(project: Project, _: Run) -> Outcome:
         **run_pareto(scores, measured, settings, params.seed),
         **run_examples(scores, store.read(labels, tables.LABELS), settings),
     }
-    return Outcome(found, report_pictures.mixture_pictures(found, Shelves(groups)))
+    return found, mixture_pictures(found, Shelves(groups))
 
 
 def _steer(project: Project, _: Run) -> Outcome:
     found = run_steering(
         project.datasets, project.params, project.score, project.data / "masks", project.judges
     )
-    drawn = report_pictures.steering_pictures(found)
-    best = report_pictures.before_after(found)
-    return Outcome(found.tables, {**drawn, README: drawn["steering-0"] if best is None else best})
+    drawn, best = steering_pictures(found), before_after(found)
+    return found.tables, {**drawn, README: drawn["steering-0"] if best is None else best}
 
 
 def _compare_towers(project: Project, _: Run) -> Outcome:
     found = run_backbones(
         project.datasets, project.params, project.score, project.data / "towers", project.judges
     )
-    sheet = report_pictures.backbones_sheet(found)
+    sheet = backbones_sheet(found)
     own = {name: getattr(found, name) for name in ("scores", "towers", "summary", "trends")}
-    return Outcome(own, {} if sheet is None else {"backbones": sheet})
+    return own, {} if sheet is None else {"backbones": sheet}
 
 
 def _tune(project: Project, run: Run) -> Outcome:
@@ -175,19 +164,13 @@ def _tune(project: Project, run: Run) -> Outcome:
         name: pd.concat([getattr(study, name) for study in studies], ignore_index=True)
         for name in ("candidates", "verdict", "images")
     }
-    return Outcome(own, report_pictures.tuning_pictures(studies))
+    return own, tuning_pictures(studies)
 
 
 README = "readme"  # the picture that is written elsewhere
-APPLICATIONS = {
-    "mixture": Application("mixture of methods", _mix, lambda own: own.mixture.model_dump()),
-    "steering": Application("steering RISE", _steer, lambda own: own.steering.model_dump()),
-    "backbones": Application(
-        "backbone size",
-        _compare_towers,
-        lambda own: own.backbones.model_dump(exclude={"towers"}),
-    ),
-    "tuning": Application(
-        "tuning", _tune, lambda own: own.tuning.model_dump(include={"search", "held_out"})
-    ),
+APPLICATIONS: dict[str, tuple[str, Callable[[Project, Run], Outcome]]] = {
+    "mixture": ("mixture of methods", _mix),
+    "steering": ("steering RISE", _steer),
+    "backbones": ("backbone size", _compare_towers),
+    "tuning": ("tuning", _tune),
 }

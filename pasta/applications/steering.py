@@ -21,24 +21,41 @@ probabilities and their vectors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta import compute
-from pasta.applications.prepared.mask_responses import Responses
+from pasta.applications.paired import COLUMNS as DIFFERENCE
+from pasta.applications.paired import paired_difference
+from pasta.applications.prepared.faithfulness import correlate
+from pasta.applications.prepared.mask_responses import ImageResponses, Responses, load_masks
+from pasta.applications.scores import direction, goodness
+from pasta.applications.simulated_judge import Judges, MapJudge
+from pasta.datasets.stored import StoredDataset
 from pasta.embedding import inputs
-from pasta.errors import PastaError
+from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.rise import Masks, importance
+from pasta.params import Params
 from pasta.scoring.score import PastaScore
 
 Floats = NDArray[np.float64]
 FLAT = 1e-9  # weights that differ less do not differ
+MEASURES = ("score", "faithfulness", "quality")
+# weight is lambda; familiar: whether the map looks like what the scorer has learned from; equal:
+# whether all masks of the image have the same score, so that nothing was steered
+COLUMNS = (
+    *("dataset", "image_id", "image", "predicted", "weight", "score", "familiar"),
+    *("faithfulness", "why", "quality", "status", "equal"),
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +69,6 @@ class Asked:
 
     def maps(self, weights: Sequence[float]) -> NDArray[np.float32]:
         """Raw maps (weights, height, width), one for each lambda."""
-        require_weights(weights)
         probabilities = np.asarray(compute.to_numpy(self.probabilities), np.float64)
         scores = torch.from_numpy(matched(self.goodness, probabilities)).float()
         scores = scores.to(self.probabilities.device)
@@ -72,15 +88,6 @@ def mix_maps(
     """Maps (weights, height, width) of masks, one for each lambda, where the masks are."""
     plain, liked = importance(masks, probabilities, keep), importance(masks, scores, keep)
     return torch.stack([one * liked + (1 - one) * plain for one in weights])
-
-
-def require_weights(weights: Sequence[float]) -> None:
-    """Raise unless every lambda is from 0 to 1."""
-    if not len(weights):
-        raise PastaError("there is no lambda (expected at least one number from 0 to 1)")
-    wrong = [one for one in weights if not 0 <= one <= 1]
-    if wrong:
-        raise PastaError(f"lambda is {wrong[0]} (expected a number from 0 to 1)")
 
 
 def matched(goodness: Floats, probabilities: Floats) -> Floats:
@@ -113,3 +120,103 @@ def mask_scores(metric: PastaScore, responses: Responses, label: str) -> Floats:
     column = metric.card.questions.index(metric.question)
     stars = np.asarray(metric.stored.fitted.predict(features).stars[:, column], np.float64)
     return np.where(responses.shows, stars, np.nan)
+
+
+@dataclass(frozen=True)
+class Steered:
+    """What steering gives: tables, and pictures for the report."""
+
+    tables: dict[str, pd.DataFrame]  # steered (a row for each image and lambda), curve
+    images: NDArray[np.uint8]  # (n, height, width, 3)
+    maps: NDArray[np.float16]  # (n, lambdas, height, width), as people see them
+
+
+def run_steering(
+    datasets: Mapping[str, StoredDataset],
+    params: Params,
+    scorer: PastaScore,
+    prepared: Path,
+    judges: Judges,
+) -> Steered:
+    """Steer RISE on images that nobody has rated, so that the scorer has not seen them.
+
+    ``prepared`` has what classifier and encoder say about every mask, see
+    :mod:`pasta.applications.prepared.mask_responses`; all lambdas share it.
+    """
+    settings = params.applications
+    images = load_masks(prepared, datasets, scorer.card)
+    table, maps = [], []
+    for one in images:
+        shown, raw, equal = _steer(one, params, scorer)
+        table.append(_rows(one, shown, raw, params, scorer, judges[one.dataset], equal))
+        maps.append(shown)
+    steered = pd.concat(table, ignore_index=True)[list(COLUMNS)]
+    return Steered(
+        {"steered": steered, "curve": curve(steered, settings.resamples, params.seed)},
+        np.stack([one.pixels for one in images]),
+        np.stack(maps).astype(np.float16),
+    )
+
+
+def curve(steered: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:
+    """Each lambda against plain RISE on the same images; empty without lambda = 0.
+
+    Columns weight, measure and those of paired differences: ``first`` is the mean at this lambda,
+    ``second`` that of plain RISE.
+    """
+    rows = []
+    for measure in MEASURES:
+        wide = steered.pivot_table(measure, "image", "weight", dropna=False)
+        if 0.0 not in wide.columns or not wide.notna().any(axis=None):
+            continue
+        for weight in wide.columns:
+            difference = paired_difference(wide[weight], wide[0.0], resamples, seed, 1e-9)
+            rows.append({"weight": weight, "measure": measure, **difference})
+    return pd.DataFrame(rows, columns=["weight", "measure", *DIFFERENCE])
+
+
+def _steer(
+    one: ImageResponses, params: Params, scorer: PastaScore
+) -> tuple[NDArray[np.float32], NDArray[np.float32], bool]:
+    """Maps for each lambda as people see them and raw, and whether the score could not steer."""
+    protocol = params.annotations.protocol
+    good = partial(goodness, question=scorer.question, protocol=protocol)
+    asked = ask(one.responses, one.predicted, scorer, good)
+    raw = asked.maps(params.applications.steering.weights)
+    return shown_maps(raw, "positive"), raw, asked.equal
+
+
+def _rows(
+    one: ImageResponses,
+    shown: NDArray[np.float32],
+    raw: NDArray[np.float32],
+    params: Params,
+    scorer: PastaScore,
+    judge: MapJudge | None,
+    equal: bool,
+) -> pd.DataFrame:
+    """What is to be said about the maps of one image."""
+    number = len(shown)
+    many = np.broadcast_to(one.pixels, (number, *one.pixels.shape))
+    scored: Any = scorer.score(image=many, saliency=shown, label=one.predicted, dataset=one.dataset)
+    values, why = correlate(shown, one.drops, params, one.name)
+    quality = np.full(number, np.nan)
+    if judge is not None:
+        sign = direction(scorer.question, params.annotations.protocol)
+        quality = sign * judge(shown, [one.image_id] * number, [one.predicted] * number)
+    return pd.DataFrame(
+        {
+            "dataset": one.dataset,
+            "image_id": one.image_id,
+            "image": one.name,
+            "predicted": one.predicted,
+            "weight": list(params.applications.steering.weights),
+            "score": scored.score.astype(np.float64),
+            "familiar": scored.familiar,
+            "faithfulness": values,
+            "why": why,
+            "quality": quality,
+            "status": statuses(raw),
+            "equal": equal,
+        }
+    )

@@ -23,8 +23,7 @@ from pasta.applications.prepared.faithfulness import correlate
 from pasta.applications.prepared.grid import Candidate, words
 from pasta.applications.scores import direction
 from pasta.applications.simulated_judge import Judges, predicted_stars, true_quality
-from pasta.applications.tuning_choice import HELD_OUT, SEARCH
-from pasta.applications.tuning_search import Answer, Floats, Found, search
+from pasta.applications.tuning_choice import HELD_OUT, SEARCH, Answer, Floats, Found, search
 from pasta.datasets.stored import StoredDataset
 from pasta.explanations.techniques import Technique
 from pasta.params import Params

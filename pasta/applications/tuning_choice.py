@@ -1,4 +1,4 @@
-"""Which candidate has won, and whether people would be better served by it.
+"""The search for settings: who has won, and whether people would be better served by it.
 
 Over-optimising is guarded against in three ways: the choice is made on some images and compared
 with the default on others; faithfulness, which was not optimised, is compared too; and with
@@ -7,16 +7,18 @@ simulated raters their true quality judges, not the score that was optimised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import optuna
 import pandas as pd
+from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
-from pasta.applications.prepared.grid import words
-from pasta.applications.tuning_search import Answer, Floats, Found
+from pasta.applications.prepared.grid import Candidate, Grid, words
+from pasta.seeds import entropy
 
 CANDIDATE_COLUMNS = (
     *("technique", "candidate", "n", "missing", "score", "low", "high", "difference"),
@@ -25,6 +27,75 @@ CANDIDATE_COLUMNS = (
 VERDICT_COLUMNS = ("technique", "tuned", "default", "part", "measure", *COLUMNS)
 SEARCH, HELD_OUT, EACH = "search", "held-out", "best of each image"
 TIE = 1e-6  # stars; scores come in single precision
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A candidate's values for each image; NaN where a map shows nothing, or nobody judges."""
+
+    candidate: Candidate
+    score: Floats
+    quality: Floats
+
+    @property
+    def missing(self) -> int:
+        """Images without a score."""
+        return int(np.isnan(self.score).sum())
+
+
+@dataclass(frozen=True)
+class Found:
+    """The default's answer, and those of the candidates in the order of the grid."""
+
+    default: Answer
+    answers: list[Answer]
+
+
+def search(
+    grid: Grid,
+    evaluate: Callable[[Candidate], Answer],
+    *,
+    trials: int | None = None,
+    direction: int = 1,
+    seed: int = 0,
+) -> Found:
+    """Answers of the default and of all candidates, or of as many as ``trials`` asks for.
+
+    Fewer trials than combinations are chosen by Optuna's tree-structured Parzen estimator
+    (Bergstra et al. 2011). No candidate is evaluated twice.
+    """
+    known = [evaluate(grid.default)]
+
+    def ask(candidate: Candidate) -> Answer:
+        for answer in known:
+            if answer.candidate == candidate:
+                return answer
+        known.append(evaluate(candidate))
+        return known[-1]
+
+    def objective(trial: optuna.Trial) -> float:
+        candidate: dict[str, Any] = {
+            name: trial.suggest_categorical(name, list(values))
+            for name, values in grid.choices.items()
+        }
+        chosen.append(candidate)
+        mean = _mean(ask(candidate).score)
+        # whoever shows nothing at all is worse than any other
+        return (0.0 if direction > 0 else 6.0) if np.isnan(mean) else mean
+
+    chosen: list[Candidate] = []
+    if trials is None or trials >= len(grid):
+        chosen = list(grid.candidates())
+    else:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        chance = entropy(seed, "tuning") % 2**32
+        study = optuna.create_study(
+            direction="maximize" if direction > 0 else "minimize",
+            sampler=optuna.samplers.TPESampler(seed=chance, n_startup_trials=5),
+        )
+        study.optimize(objective, n_trials=trials)
+    return Found(known[0], [ask(one) for one in grid.candidates() if one in chosen])
 
 
 @dataclass(frozen=True)

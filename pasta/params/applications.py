@@ -51,6 +51,16 @@ class TowerParams(Section):
     architecture: str | None  # that open_clip knows
     weights: str | None  # an open_clip tag, or a file
 
+    @model_validator(mode="after")
+    def _distilled_or_opened(self) -> TowerParams:
+        named = (self.architecture is not None, self.weights is not None)
+        if named[0] != named[1] or named[0] == (self.width is not None):
+            raise ValueError(
+                f"the tower {self.name!r} has to have either a width, to be distilled here, or an "
+                "architecture and its weights"
+            )
+        return self
+
 
 class DistillationParams(Section):
     """How small towers learn to see as the clip stage's encoder does."""

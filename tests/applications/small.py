@@ -68,6 +68,7 @@ def small_project(root: Path) -> Small:
 def with_classifier(project: Small) -> Small:
     """The same project with a classifier that has random weights."""
     data, settings = project.data, project.params.models[DATASET].resnet50
+    assert settings is not None
     model = MODELS["resnet50"].build(data, settings).eval()
     card = {
         "model": "resnet50",

@@ -20,7 +20,7 @@ from pasta.applications.report_pictures import (
     tuning_pictures,
 )
 from pasta.applications.sheets import Layout, Line, Tile, label, number, sheet
-from pasta.applications.steering_study import COLUMNS, Steered, curve
+from pasta.applications.steering import COLUMNS, Steered, curve
 from pasta.applications.tuning import Pair, Tuned
 from pasta.applications.tuning_choice import HELD_OUT, VERDICT_COLUMNS
 from pasta.errors import PastaError

@@ -22,14 +22,12 @@ from pasta.applications.prepared.mask_responses import (
 from pasta.applications.steering import (
     Asked,
     ask,
+    curve,
     mask_scores,
     matched,
     mix_maps,
-    require_weights,
 )
-from pasta.applications.steering_study import curve
 from pasta.embedding.inputs import render
-from pasta.errors import PastaError
 from pasta.explanations.base import Given
 from pasta.explanations.rise import Masks, random_masks, rise
 from pasta.layout import Group
@@ -170,18 +168,11 @@ def test_equal_scores_cannot_steer_and_this_is_said() -> None:
     assert not Asked(masks, 0.5, probability, np.linspace(0, 1, 30)).equal
 
 
-@pytest.mark.parametrize("weights", [(-0.1,), (0.0, 1.5), (float("nan"),)])
+@pytest.mark.parametrize("weights", [(-0.1,), (0.0, 1.5), (float("nan"),), ()])
 def test_lambda_outside_zero_to_one_is_an_error(weights: tuple[float, ...]) -> None:
-    with pytest.raises(PastaError, match=r"lambda is .* \(expected a number from 0 to 1\)"):
-        require_weights(weights)
     plain: dict[str, Any] = {"backbone": "resnet50", "images": 1, "masks": 1, "batch_size": 1}
     with pytest.raises(ValidationError):
         SteeringParams(**plain, weights=weights)
-
-
-def test_no_lambda_at_all_is_an_error() -> None:
-    with pytest.raises(PastaError, match="there is no lambda"):
-        require_weights(())
 
 
 def test_every_dataset_gives_about_as_many_images() -> None:

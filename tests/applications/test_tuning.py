@@ -25,13 +25,15 @@ from pasta.applications.tuning_choice import (
     HELD_OUT,
     SEARCH,
     VERDICT_COLUMNS,
+    Answer,
+    Found,
     best_of_each,
     candidate_table,
     choose,
     conclude,
+    search,
     verdict_table,
 )
-from pasta.applications.tuning_search import Answer, Found, search
 from pasta.commands.tune import tune as command
 from pasta.errors import InputError, PastaError
 from pasta.explanations.api import DEFAULTS

@@ -10,7 +10,7 @@ that differ in nothing else share their forward passes, which are nearly all of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ from pasta.applications.prepared.grid import (
     with_candidate,
 )
 from pasta.applications.prepared.held_out import Fresh, fresh_images, groups_with, named_images
+from pasta.applications.prepared.saving import Arrays, run_units
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.attribution import raw_maps, shown_maps
@@ -60,22 +61,13 @@ class Subject(Protocol):
     """Some images of one dataset, explained by one technique under different settings."""
 
     @property
-    def fresh(self) -> Fresh:
-        """The images."""
-
+    def fresh(self) -> Fresh: ...  # the images
     @property
-    def technique(self) -> Technique:
-        """That explains them."""
-
+    def technique(self) -> Technique: ...  # that explains them
     @property
-    def predicted(self) -> list[str]:
-        """Names of the classes that are explained."""
-
-    def shown(self, candidate: Candidate) -> Maps:
-        """Maps (n, height, width) as people see them."""
-
-    def drops(self) -> Floats:
-        """How the model's answer drops without subsets of pixels (n, subsets)."""
+    def predicted(self) -> list[str]: ...  # names of the classes that are explained
+    def shown(self, candidate: Candidate) -> Maps: ...  # (n, height, width) as people see them
+    def drops(self) -> Floats: ...  # of the model's answer without subsets of pixels (n, subsets)
 
 
 @dataclass(frozen=True)
@@ -252,20 +244,11 @@ def prepare_candidates(
     root: Path,
     out: Path,
     kept: KeptUnits | None = None,
-    advance: Callable[[str], None] | None = None,
 ) -> None:
-    """Make and store the maps of all studies that the parameters name.
-
-    ``advance`` is called with the name of each unit of work that is done, see
-    :func:`count_units`.
-    """
+    """Make and store the maps of all studies that the parameters name."""
     units = _units(groups, params, root)
-    found: dict[int, dict[str, NDArray[Any]]] = {}
-    for place, result in compute.map_units(explain_candidates, units, kept):
-        found[place] = result
-        if advance is not None:
-            advance(f"{units[place].grid.technique.key} on {units[place].group.dataset}")
-    studies, arrays = [], dict[str, NDArray[Any]]()
+    found = run_units("candidates", explain_candidates, units, kept)
+    studies, arrays = [], Arrays()
     for grid in {unit.grid.technique.key: unit.grid for unit in units}.values():
         study: dict[str, Any] = {
             "technique": grid.technique.key,
@@ -294,13 +277,6 @@ def prepare_candidates(
     saving.save(out, {"studies": studies}, arrays)
 
 
-def count_units(groups: Sequence[Group], params: Params) -> int:
-    """How many units of work all studies have."""
-    studies = params.applications.tuning.studies
-    backbones = [named(study.technique).backbone for study in studies]
-    return sum(len(PARTS) * len(groups_with(groups, one, params)) for one in backbones)
-
-
 def _units(groups: Sequence[Group], params: Params, root: Path) -> list[CandidateUnit]:
     own, units = params.applications.tuning, []
     for study in own.studies:
@@ -315,7 +291,7 @@ def _units(groups: Sequence[Group], params: Params, root: Path) -> list[Candidat
     return units
 
 
-def explain_candidates(unit: CandidateUnit) -> dict[str, NDArray[Any]]:
+def explain_candidates(unit: CandidateUnit) -> Arrays:
     """Maps (settings, images, height, width), what is predicted, and drops of held-out images."""
     technique, params = unit.grid.technique, unit.params
     fresh = named_images(open_dataset(unit.group.images), unit.images)

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from pasta import compute
-from pasta.errors import PastaError
 from pasta.models.base import torch_generator
 from pasta.models.clip.batches import augment
 from pasta.models.clip.encoder import ClipEncoder, load_clip
@@ -211,13 +210,3 @@ def _open_pretrained(tower: TowerParams, root: Path) -> ClipEncoder:
         weights = str(root / weights)
     model, tokenizer = open_model(str(tower.architecture), weights)
     return ClipEncoder(model, tokenizer, tower.name)
-
-
-def require_sense(tower: TowerParams) -> None:
-    """Raise unless a tower is either to be distilled or to be opened."""
-    named = (tower.architecture is not None, tower.weights is not None)
-    if named not in ((False, False), (True, True)) or all(named) == (tower.width is not None):
-        raise PastaError(
-            f"applications.backbones.towers: {tower.name}: expected either a width, of a tower "
-            "that is distilled here, or an architecture and its weights"
-        )

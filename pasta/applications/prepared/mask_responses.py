@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,7 @@ from pasta import compute
 from pasta.applications.prepared import saving
 from pasta.applications.prepared.faithfulness import measure_drops
 from pasta.applications.prepared.held_out import fresh_images, groups_with, named_images
+from pasta.applications.prepared.saving import Arrays, run_units
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.embedding import inputs
 from pasta.embedding.base import Encoder
@@ -41,12 +42,13 @@ from pasta.layout import Group
 from pasta.models.checkpoint import load
 from pasta.params import Params
 from pasta.resume import KeptUnits
-from pasta.scoring.folder import ScorerCard
+
+if TYPE_CHECKING:  # the stage `masks` does not depend on scorers
+    from pasta.scoring.folder import ScorerCard
 
 KEYS = "applications.steering.images"
 STAGE = "masks"
 _IMAGES = 2  # of one unit of work
-Arrays = dict[str, NDArray[Any]]
 Vectors = NDArray[np.float32]
 
 
@@ -99,12 +101,10 @@ def prepare_masks(
     root: Path,
     out: Path,
     kept: KeptUnits | None = None,
-    advance: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
     """Ask about the masks of fresh images, about as many of each dataset, and store the answers.
 
-    ``advance`` is called with the name of each image that is done. Returns the seconds spent on
-    the model and on the vectors of each image.
+    Returns the seconds spent on the model and on the vectors of each image.
     """
     own = params.applications.steering
     units, size = list[MaskUnit](), (0, 0)
@@ -115,13 +115,7 @@ def prepare_masks(
             MaskUnit(group, tuple(fresh.ids[start : start + _IMAGES]), params, root)
             for start in range(0, number, _IMAGES)
         ]
-    found: dict[int, Arrays] = {}
-    for place, result in compute.map_units(respond, units, kept):
-        found[place] = result
-        for image in units[place].images:
-            if advance is not None:
-                advance(f"{units[place].group.dataset}/{image}")
-    every = [found[place] for place in range(len(units))]
+    every = run_units("masks", respond, units, kept)
     arrays = {name: np.concatenate([one[name] for one in every]) for name in every[0]}
     predicted, seconds = arrays.pop("predicted"), arrays.pop("seconds")
     names = [(unit.group.dataset, image) for unit in units for image in unit.images]

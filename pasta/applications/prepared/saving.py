@@ -1,17 +1,39 @@
-"""A folder of arrays with a card that says what they are; without its card it is not finished."""
+"""Units of work, and folders of arrays with a card that says what they are.
+
+Without its card a folder is not finished.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from pasta import store
+from pasta import compute, store
 from pasta.errors import PastaError
+from pasta.progress import bar
+from pasta.resume import KeptUnits
 
+Arrays = dict[str, NDArray[Any]]
+Unit = TypeVar("Unit")
 CARD = "card.json"
+
+
+def run_units(
+    title: str,
+    function: Callable[[Unit], Arrays],
+    units: Sequence[Unit],
+    kept: KeptUnits | None,
+) -> list[Arrays]:
+    """The results of all units in their order, with a line of progress."""
+    found: dict[int, Arrays] = {}
+    with bar(title, len(units), "units") as line:
+        for place, result in compute.map_units(function, units, kept):
+            found[place] = result
+            line.advance()
+    return [found[place] for place in range(len(units))]
 
 
 def save(out: Path, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

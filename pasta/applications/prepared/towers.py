@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from pasta import compute
 from pasta.applications.prepared import saving
-from pasta.applications.prepared.distilling import open_tower, require_sense
+from pasta.applications.prepared.distilling import open_tower
 from pasta.applications.prepared.held_out import Fresh, fresh_images
 from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
+from pasta.applications.prepared.saving import Arrays, run_units
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.catalog import METHODS
@@ -39,7 +40,6 @@ from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
 
 STAGE, KEYS = "towers", "applications.backbones.images"
-FAMILIES = ("activation", "perturbation")
 _LOOKED_AT = 200  # test images of a dataset, at most, for the accuracy of a tower
 MAP_COLUMNS = (
     *("dataset", "image_id", "tower", "method", "family", "parameters"),
@@ -76,27 +76,19 @@ def prepare_towers(
     root: Path,
     out: Path,
     kept: KeptUnits | None = None,
-    advance: Callable[[str], None] | None = None,
 ) -> None:
     """Explain fresh images on every tower by every method, and store the maps.
 
     Of ``groups`` those are used whose datasets ``applications.backbones.datasets`` names; ``root``
-    is where the clip stage's encoder is; ``advance`` is called with each tower that is done.
+    is where the clip stage's encoder is.
     """
     own = params.applications.backbones
-    for tower in own.towers:
-        require_sense(tower)
     for name in own.methods:
         family_of(name)
     datasets = tuple(choose_datasets(groups, own))
     # the largest takes longest and begins first
     units = [TowerUnit(tower, datasets, params, root) for tower in own.towers[::-1]]
-    found: dict[int, dict[str, NDArray[Any]]] = {}
-    for place, result in compute.map_units(explain_tower, units, kept):
-        found[place] = result
-        if advance is not None:
-            advance(units[place].tower.name)
-    parts = [found[place] for place in reversed(range(len(units)))]
+    parts = run_units("towers of growing size", explain_tower, units, kept)[::-1]
     card = {
         "rows": [row for part in parts for row in json.loads(str(part["rows"]))],
         "towers": [json.loads(str(part["about"])) for part in parts],
@@ -138,7 +130,7 @@ def choose_datasets(groups: Sequence[Group], settings: BackbonesParams) -> list[
     return [known[name] for name in settings.datasets]
 
 
-def explain_tower(unit: TowerUnit) -> dict[str, NDArray[Any]]:
+def explain_tower(unit: TowerUnit) -> Arrays:
     """Open or distil one tower, explain with it, and measure its size, accuracy and norms."""
     params, own = unit.params, unit.params.applications.backbones
     fresh = [fresh_images(group, params, own.images, KEYS) for group in unit.groups]

@@ -1,0 +1,54 @@
+"""One stage for each application: what it writes, and the run that remembers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from pasta.applications import run as module
+from pasta.applications.run import APPLICATIONS, README, Outcome, Project, run_application
+from pasta.errors import PastaError
+from pasta.layout import Group
+from pasta.params import load_params
+from pasta.params.applications import ApplicationsParams
+from pasta.tracking import Run
+
+
+def project(data: Path) -> Project:
+    params = load_params()
+    (data / "score/public").mkdir(parents=True)
+    (data / "score/public/scorer.json").write_text("{}")
+    return Project([Group("coco", "coco", data)], params, data)
+
+
+def test_every_application_has_a_section_of_the_parameters() -> None:
+    assert set(APPLICATIONS) == {"mixture", "steering", "backbones", "tuning"}
+    assert set(APPLICATIONS) <= set(ApplicationsParams.model_fields)
+
+
+def test_tables_pictures_and_the_figure_are_written_in_one_tracked_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    pixels = np.zeros((8, 8, 3), np.uint8)
+
+    def work(_project: Project, _run: Run) -> Outcome:
+        return {"curve": pd.DataFrame({"a": [1]})}, {"steering-0": pixels, README: pixels}
+
+    monkeypatch.setitem(module.APPLICATIONS, "steering", ("steering RISE", work))
+    out, figure = tmp_path / "out", tmp_path / "figures/steering.jpg"
+    run_application("steering", project(tmp_path / "data"), out, figure)
+    written = [file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()]
+    assert sorted(written) == ["curve.csv", "pictures/steering-0.jpg"] and figure.is_file()
+    [run] = mlflow.search_runs(experiment_names=["applications"], output_format="list")
+    assert run.info.run_name == "steering RISE" and run.data.params["masks"] == "1000"
+    assert any(tag.endswith("score/public/scorer.json") for tag in run.data.tags)
+
+
+def test_an_unknown_application_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PastaError, match=r"no application 'mixtures'.*'mixture'"):
+        run_application("mixtures", project(tmp_path), tmp_path, tmp_path / "a.jpg")
