@@ -14,9 +14,16 @@ from pasta.errors import PastaError
 from pasta.params.baselines import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.scoring import baselines, neural
 from pasta.scoring.base import SCORERS, Rated
-from pasta.scoring.evaluation import evaluate
 from pasta.scoring.splits import By, split
-from tests.scoring.planted import SECOND_LOSS, linear_stars, planted, rated, samples, settings
+from tests.scoring.planted import (
+    SECOND_LOSS,
+    evaluate,
+    linear_stars,
+    planted,
+    rated,
+    samples,
+    settings,
+)
 
 HIDDEN = settings(
     hidden=(64, 16), learning_rate=2e-3, weight_decay=1e-6, epochs=40, loss=SECOND_LOSS

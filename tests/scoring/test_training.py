@@ -83,13 +83,13 @@ def plain_training(
         shuffled = order.permutation(rows)
         for start in range(0, len(rows), own.batch_size):
             pick = torch.tensor(shuffled[start : start + own.batch_size])
-            loss = plain_loss(network(features[pick])[:, 0], targets[pick], own, name)
+            loss = plain_loss(network(features[pick]), targets[pick], own, name)
             adam.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             adam.step()
         if epoch % own.evaluate_every == 0 or epoch == own.epochs:
             with torch.no_grad():
-                given = network(torch.tensor(validation.features))[:, 0].numpy()
+                given = network(torch.tensor(validation.features)).numpy()
             stars = 1 + 4 * given.clip(0, 1) if unit else given.clip(1, 5)
             kappa = float(quadratic_kappa(star_counts(validation.labels[:, 0], stars)))
             if not kappas or kappa > max(kappas):
