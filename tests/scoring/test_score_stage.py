@@ -13,6 +13,7 @@ from pasta.layout import Group
 from pasta.params import load_params
 from pasta.params.profiles import profile_text
 from pasta.scoring.folder import FOLDER, load_scorer
+from pasta.scoring.studies import setups
 from pipelines import score as stage
 from tests.conftest import ROOT
 from tests.scoring.test_studies import BACKBONES, DATASET, groups, random_votes
@@ -47,7 +48,7 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     store.write(aggregate(votes), folder / "labels.parquet", tables.LABELS)
     for group in found:
         group.embeddings.mkdir(parents=True)
-    wanted = [one for one in stage.setups(params.embedding, scoring) if one.study == "main"]
+    wanted = [one for one in setups(params.embedding, scoring) if one.study == "main"]
     wanted = [one for one in wanted if one.scorer in SCORERS]
     logged: list[Path] = []
     monkeypatch.chdir(tmp_path)
