@@ -12,7 +12,7 @@ import pytest
 
 from pasta import store, tables, validation
 from pasta.annotations.aggregate import Ties, aggregate
-from pasta.embedding.stored import Embedded
+from pasta.embedding.stored import Embedded, array_folder, load_embeddings, write_vectors
 from pasta.embedding.variants import variants
 from pasta.errors import PastaError
 from pasta.layout import Group
@@ -251,6 +251,22 @@ def test_a_killed_stage_goes_on_with_what_is_missing(
     pd.testing.assert_frame_equal(found, expected)
     validation.check(found, tables.SCORE_RESULTS)
     assert set(found["seed"]) == set(range(params.scoring.split.seeds))
+
+
+def test_results_do_not_depend_on_the_number_of_processes(
+    params: Params, groups: list[Group], labels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for group, backbone in zip(groups, BACKBONES, strict=True):
+        found = embedded(group, params.embedding)
+        folder = group.embeddings / array_folder(params.embedding, "saliency")
+        write_vectors({f"gradcam.{backbone}": found.vectors}, found.encoder, folder)
+    monkeypatch.setattr(material_module, "load_embeddings", load_embeddings)
+    wanted = quick(params, "ridge", "pasta-linear")
+    monkeypatch.setenv("PASTA_WORKERS", "1")
+    alone = run_setups(groups, labels, wanted, params.scoring, silent)
+    monkeypatch.setenv("PASTA_WORKERS", "2")
+    beside = run_setups(groups, labels, wanted, params.scoring, silent)
+    pd.testing.assert_frame_equal(alone, beside)
 
 
 def test_differences_are_paired_by_seed() -> None:
