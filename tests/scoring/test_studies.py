@@ -247,12 +247,13 @@ def test_a_killed_stage_goes_on_with_what_is_missing(
 
     monkeypatch.setattr(running, "run_setup", counted)
     found = run_setups(groups, labels, wanted, params.scoring, silent, kept)
-    assert done == ["global-mean"]
+    assert set(done) == {"global-mean"}
     pd.testing.assert_frame_equal(found, expected)
     validation.check(found, tables.SCORE_RESULTS)
     assert set(found["seed"]) == set(range(params.scoring.split.seeds))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(
     params: Params, groups: list[Group], labels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
