@@ -96,7 +96,10 @@ class Fitted(nn.Module):
 
 
 class Scorer:
-    """How one kind of scorer is trained; ``settings`` is its section of the parameters."""
+    """How one kind of scorer is trained; ``settings`` is its section of the parameters.
+
+    A kind of scorer defines either ``fit`` or ``fit_many``.
+    """
 
     model: type[Fitted]  # what comes out of training
 
@@ -112,7 +115,8 @@ class Scorer:
         seeds: Sequence[int],
     ) -> Sequence[Fitted]:
         """What :meth:`fit` gives for each set and seed, up to rounding."""
-        raise NotImplementedError
+        parts = zip(train, validation, seeds, strict=True)
+        return [self.fit(one, other, settings, seed) for one, other, seed in parts]
 
     def load(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> Fitted:
         """A trained scorer from what ``state`` returned."""

@@ -8,7 +8,7 @@ but the support vectors are a :class:`Network`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,17 +51,8 @@ class NetworkBaseline(Scorer):
     fit_one: FitOne
     model = Network
 
-    def fit_many(
-        self,
-        train: Sequence[Rated],
-        validation: Sequence[Rated],  # noqa: ARG002
-        settings: Any,
-        seeds: Sequence[int],
-    ) -> list[Network]:
+    def fit(self, train: Rated, validation: Rated, settings: Any, seed: int) -> Network:  # noqa: ARG002
         """Train; nothing is chosen on the validation set."""
-        return [self._fit(one, settings, seed) for one, seed in zip(train, seeds, strict=True)]
-
-    def _fit(self, train: Rated, settings: Any, seed: int) -> Network:
         questions = [self.fit_one(*data, settings, seed) for data in _by_question(train)]
         return network(
             [
@@ -164,35 +155,33 @@ class SupportVectorScorer(Scorer):
 
     model = SupportVectors
 
-    def fit_many(
+    def fit(
         self,
-        train: Sequence[Rated],
-        validation: Sequence[Rated],  # noqa: ARG002
+        train: Rated,
+        validation: Rated,  # noqa: ARG002
         settings: SupportVectorParams,
-        seeds: Sequence[int],  # noqa: ARG002
-    ) -> list[SupportVectors]:
+        seed: int,  # noqa: ARG002
+    ) -> SupportVectors:
         """Train; nothing is chosen on the validation set."""
-        return [_support_vectors(one, settings) for one in train]
-
-
-def _support_vectors(train: Rated, settings: SupportVectorParams) -> SupportVectors:
-    duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
-    intercepts, gammas = [], []
-    rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
-    for question, (features, labels) in enumerate(_by_question(train)):
-        gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
-        model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma).fit(features, labels)
-        duals[question, rows[question][model.support_]] = model.dual_coef_[0]
-        intercepts.append(model.intercept_[0])
-        gammas.append(gamma)
-    used = duals.any(axis=0)
-    arrays = {
-        "vectors": train.features[used].astype(np.float32),
-        "duals": duals[:, used],
-        "intercepts": np.array(intercepts, np.float32),
-        "gammas": np.array(gammas, np.float32),
-    }
-    return SupportVectors(arrays, {})
+        duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
+        intercepts, gammas = [], []
+        rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
+        for question, (features, labels) in enumerate(_by_question(train)):
+            gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
+            model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma).fit(
+                features, labels
+            )
+            duals[question, rows[question][model.support_]] = model.dual_coef_[0]
+            intercepts.append(model.intercept_[0])
+            gammas.append(gamma)
+        used = duals.any(axis=0)
+        arrays = {
+            "vectors": train.features[used].astype(np.float32),
+            "duals": duals[:, used],
+            "intercepts": np.array(intercepts, np.float32),
+            "gammas": np.array(gammas, np.float32),
+        }
+        return SupportVectors(arrays, {})
 
 
 _BASELINES: dict[str, tuple[str, FitOne]] = {

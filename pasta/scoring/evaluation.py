@@ -61,29 +61,15 @@ def quadratic_kappa(counts: Counts) -> Values:
     return kappa
 
 
-def evaluate(truth: NDArray[Any], stars: NDArray[Any]) -> pd.DataFrame:
-    """All measures of one prediction.
-
-    Parameters
-    ----------
-    truth
-        Labels from 1 to 5; samples where it is NaN are left out.
-    stars
-        Predictions from 1 to 5, not rounded.
-
-    Returns
-    -------
-    DataFrame
-        ``measure``, ``estimate``, ``n`` (samples) and ``reason`` (empty, or why the estimate is
-        missing). ``qwk`` and ``spearman_of_stars`` round the predictions to stars.
-        ``scc_as_published`` is the mean of Spearman's rho and its p-value, which the first
-        version of doi:10.48550/arXiv.2411.02470 prints as SCC: about half of rho.
-    """
-    return pd.DataFrame(measures(truth, stars), columns=list(MEASURED))
-
-
 def measures(truth: NDArray[Any], stars: NDArray[Any]) -> list[tuple[str, float, int, str]]:
-    """The rows of :func:`evaluate`: of many predictions one table is made, not one each."""
+    """All measures of one prediction: rows of MEASURED.
+
+    ``truth`` are labels from 1 to 5, samples where it is NaN are left out; ``stars`` are not
+    rounded, but ``qwk`` and ``spearman_of_stars`` round them. ``n`` counts samples, ``reason`` is
+    empty or says why the estimate is missing. ``scc_as_published`` is the mean of Spearman's rho
+    and its p-value, which the first version of doi:10.48550/arXiv.2411.02470 prints as SCC: about
+    half of rho.
+    """
     truth, stars = np.asarray(truth, np.float64), np.asarray(stars, np.float64)
     given = ~np.isnan(truth)
     truth, stars = truth[given], stars[given]
@@ -157,7 +143,7 @@ def human_rows(votes: pd.DataFrame, labels: pd.DataFrame, ties: Ties) -> pd.Data
     Returns
     -------
     DataFrame
-        The columns of :func:`evaluate` after ``question``, ``against`` and ``annotator_id``.
+        The columns of :func:`measures` after ``question``, ``against`` and ``annotator_id``.
         Against ``mode``: the label of all votes, the annotator's own among them, as
         doi:10.48550/arXiv.2411.02470 does it, which flatters. Against ``leave_one_out``: what the
         label would be without the annotator's vote; samples with a single vote drop out.

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
+from sklearn.covariance import LedoitWolf
 
 from pasta.errors import PastaError
 from pasta.seeds import generator
@@ -62,8 +64,6 @@ def fit_familiar(vectors: Floats, images: Sequence[Any], seed: int = 0) -> Famil
 
 
 def _described(vectors: Floats) -> Familiar:
-    from sklearn.covariance import LedoitWolf
-
     model = LedoitWolf().fit(vectors.astype(np.float64))
     values, axes = np.linalg.eigh(model.covariance_)
     least = max(float(values.max()), 1e-12) * 1e-9  # of equal vectors, which vary nowhere
@@ -75,6 +75,4 @@ def _described(vectors: Floats) -> Familiar:
 
 def surprisingly_many(strange: int, number: int) -> bool:
     """Whether more samples are unfamiliar than the 1 % that are so by definition would explain."""
-    from scipy.stats import binom
-
     return strange > 0 and bool(binom.sf(strange - 1, number, 1 - SHARE) <= 0.01 + 1e-9)

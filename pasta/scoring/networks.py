@@ -1,19 +1,52 @@
-"""A trained network for each question; linear scorers are networks without hidden layers."""
+"""Networks: stacks of them while they are trained, and one for each question afterwards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
 
 from pasta.scoring.base import Answer, Fitted
 
 
+class Stack:
+    """Modules of one shape, whose weights are stacked along a leading axis."""
+
+    def __init__(self, modules: Sequence[nn.Module], where: torch.device) -> None:
+        self._shape = deepcopy(modules[0]).to("meta")
+        self.weights, _ = stack_module_state([one.to(where) for one in modules])
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """What each module gives for its own inputs, which have the same leading axis."""
+        found: Tensor = vmap(self._call)(self.weights, *inputs)
+        return found
+
+    @torch.no_grad()
+    def one(self, number: int, *inputs: Tensor) -> Tensor:
+        """What one module gives."""
+        return self._call({name: own[number] for name, own in self.weights.items()}, *inputs)
+
+    def _call(self, weights: dict[str, Tensor], *inputs: Tensor) -> Tensor:
+        given: Tensor = functional_call(self._shape, weights, inputs)
+        return given
+
+
+def descend(losses: Tensor, optimiser: torch.optim.Optimizer) -> Tensor:
+    """Move all modules of a stack by one step; their losses."""
+    optimiser.zero_grad()
+    losses.sum().backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
+    return losses.detach()
+
+
 class Network(Fitted):
-    """Layers with ReLU between them, the same shape for each question.
+    """Layers with ReLU between them, the same shape for each question; none hidden is linear.
 
     The buffers ``weight_i`` (questions x inputs x outputs) and ``bias_i`` (questions x outputs)
     are those of layer i. ``about`` says how many there are, whether the output has a ReLU and

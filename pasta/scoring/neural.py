@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
@@ -17,14 +16,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from pasta import compute
 from pasta.params.scoring import ScorerParams
 from pasta.scoring.base import SCORERS, Floats, Rated, Scorer, check_labels, check_sets
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
 from pasta.scoring.losses import Pairs, scoring_loss
-from pasta.scoring.networks import Network, network, to_stars
+from pasta.scoring.networks import Network, Stack, descend, network, to_stars
 from pasta.seeds import generator
 
 _DOI = "10.48550/arXiv.2411.02470"
@@ -98,7 +96,7 @@ class NeuralScorer(Scorer):
                     stars = to_stars(self._given(stack.one(number, features)), self.unit)
                     kappa = member.kappa(compute.to_numpy(stars))
                     if best[number].beaten_by(kappa):
-                        best[number] = Trained(epoch, kappa, stack.layers(number))
+                        best[number] = Trained(epoch, kappa, _layers(stack, number))
         return best
 
     def step(
@@ -107,10 +105,7 @@ class NeuralScorer(Scorer):
         """Move all networks once; the loss of each."""
         given = self._given(stack(batch.features))
         losses = scoring_loss(given, batch.targets, batch.mask, settings.loss, self.pairs)
-        adam.zero_grad()
-        losses.sum().backward()  # type: ignore[no-untyped-call]
-        adam.step()
-        return losses.detach()
+        return descend(losses, adam)
 
     def _given(self, outputs: Tensor) -> Tensor:
         return outputs.relu() if self.relu else outputs
@@ -164,7 +159,10 @@ class Member:
 
 
 def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
-    """Layers as PyTorch draws them: weights and bias within one over the root of the inputs."""
+    """Layers as PyTorch draws them: weights and bias within one over the root of the inputs.
+
+    The output is one number for each sample.
+    """
     rng = generator(seed, "weights")
     layers: list[nn.Module] = []
     for inputs, outputs in pairwise(widths):
@@ -172,37 +170,13 @@ def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
         layer = nn.Linear(inputs, outputs)
         layer.weight.data, layer.bias.data = torch.tensor(drawn[:-1].T), torch.tensor(drawn[-1])
         layers += [layer, nn.ReLU()]
-    return nn.Sequential(*layers[:-1])
+    return nn.Sequential(*layers[:-1], nn.Flatten(-2))
 
 
-class Stack:
-    """Networks of one shape, whose weights are stacked along a leading axis."""
-
-    def __init__(self, networks: Sequence[nn.Module], where: torch.device) -> None:
-        self._shape = deepcopy(networks[0]).to("meta")
-        self.weights, _ = stack_module_state([one.to(where) for one in networks])
-
-    def __call__(self, features: Tensor) -> Tensor:
-        """Outputs (networks x samples) for features (networks x samples x width)."""
-
-        def call(weights: dict[str, Tensor], own: Tensor) -> Tensor:
-            given: Tensor = functional_call(self._shape, weights, (own,))
-            return given[..., 0]
-
-        found: Tensor = vmap(call)(self.weights, features)
-        return found
-
-    @torch.no_grad()
-    def one(self, number: int, features: Tensor) -> Tensor:
-        """What one network gives."""
-        own = {name: weight[number] for name, weight in self.weights.items()}
-        given: Tensor = functional_call(self._shape, own, (features,))
-        return given[:, 0]
-
-    def layers(self, number: int) -> list[tuple[Floats, Floats]]:
-        """Weight (inputs x outputs) and bias of each layer of one network."""
-        arrays = [compute.to_numpy(weight[number]).copy() for weight in self.weights.values()]
-        return [(weight.T, bias) for weight, bias in zip(arrays[::2], arrays[1::2], strict=True)]
+def _layers(stack: Stack, number: int) -> list[tuple[Floats, Floats]]:
+    """Weight (inputs x outputs) and bias of each layer of one network."""
+    arrays = [compute.to_numpy(weight[number]).copy() for weight in stack.weights.values()]
+    return [(weight.T, bias) for weight, bias in zip(arrays[::2], arrays[1::2], strict=True)]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ The predicted distribution is the linear model's and the networks' mean one, the
 weight ``share``. Each makes up for the other: the networks find more, and are too sure of it.
 
 **The stars.** Least squared error wants the expected label. The expected vote is not that: a mode
-is further out than a mean, and ties go to the smallest star. The line of labels on mean votes,
+is further out than a mean, and ties go to one side. The line of labels on mean votes,
 found in the training set for each question, corrects it (for labels that are means it changes
 nothing). Such predictions vary less than labels do: with a correlation ``r`` their deviation is
 ``r`` times that of the labels, and quadratic kappa, which compares the deviations, suffers. Moving

@@ -18,18 +18,17 @@ different sizes are stacked without padding, and stacking changes nothing but ro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, stack_module_state, vmap
 
 from pasta import compute
 from pasta.params.ordinal import OrdinalParams
 from pasta.scoring.base import Rated
+from pasta.scoring.networks import Stack, descend
 from pasta.scoring.ordinal_fit import standardise, vote_shares
 from pasta.scoring.ordinal_likelihood import (
     distribution,
@@ -64,41 +63,14 @@ class Member(nn.Module):
         return negative_log_likelihood(latent, thresholds_of(self.free), counts).sum()
 
 
-class Members:
-    """Members of all sets, whose weights are stacked along a leading axis, and their optimiser."""
-
-    def __init__(
-        self, members: Sequence[nn.Module], settings: OrdinalParams, where: torch.device
-    ) -> None:
-        self._shape = deepcopy(members[0]).to("meta")
-        self.weights, _ = stack_module_state([one.to(where) for one in members])
-        decayed = [self.weights[name] for name in ("first", "second")]
-        others = [self.weights[name] for name in ("bias", "free")]
-        self._optimiser = torch.optim.AdamW(
-            [
-                {"params": decayed, "weight_decay": settings.weight_decay},
-                {"params": others, "weight_decay": 0.0},
-            ],
-            lr=settings.learning_rate,
-        )
-
-    def losses(self, features: Tensor, counts: Tensor) -> Tensor:
-        """The negative log likelihood of each; the leading axis of all tensors is members."""
-
-        def one(weights: dict[str, Tensor], *own: Tensor) -> Tensor:
-            loss: Tensor = functional_call(self._shape, weights, own)
-            return loss
-
-        found: Tensor = vmap(one)(self.weights, features, counts)
-        return found
-
-    def step(self, features: Tensor, counts: Tensor, votes: Tensor) -> Tensor:
-        """Move all members once; ``votes`` is what a batch of each member has on average."""
-        losses = self.losses(features, counts) / votes
-        self._optimiser.zero_grad()
-        losses.sum().backward()  # type: ignore[no-untyped-call]
-        self._optimiser.step()
-        return losses.detach()
+def optimiser_of(stack: Stack, settings: OrdinalParams) -> torch.optim.Optimizer:
+    """AdamW; thresholds and biases do not decay."""
+    decays = {"first": settings.weight_decay, "second": settings.weight_decay}
+    groups = [
+        {"params": [weight], "weight_decay": decays.get(name, 0.0)}
+        for name, weight in stack.weights.items()
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate)
 
 
 def train_ensembles(
@@ -133,9 +105,10 @@ def train_ensembles(
     scale = scale.repeat_interleave(settings.members)
     seen = torch.from_numpy(features.astype(np.float32)).to(where)
     given = torch.from_numpy(counts.astype(np.float32)).to(where)
-    stack = Members(members, settings, where)
+    stack = Stack(members, where)
+    optimiser = optimiser_of(stack, settings)
     for step in rows:
-        stack.step(seen[step], given[step], scale)
+        descend(stack(seen[step], given[step]) / scale, optimiser)
     every = {name: compute.to_numpy(value) for name, value in stack.weights.items()}
     bounds = range(0, len(members), settings.members)
     return [

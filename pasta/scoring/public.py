@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.params import Params
-from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.base import SCORERS, Fitted
 from pasta.scoring.familiar import Familiar, fit_familiar
 from pasta.scoring.folder import save_scorer, technique_means
 from pasta.scoring.material import Material
@@ -52,8 +52,9 @@ def train_public(material: Material, params: Params) -> Public:
     fitted = SCORERS[public.scorer].fit(
         rated.at(parts.train), rated.at(calibration), settings, params.seed
     )
-    familiar = _familiar(rated.features[:, : encoder["width"]], samples)
-    return Public(fitted, encoder, _means(fitted, rated, samples), familiar)
+    stars = fitted.predict(rated.features).stars
+    means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
+    return Public(fitted, encoder, means, _familiar(rated.features[:, : encoder["width"]], samples))
 
 
 def save_public(
@@ -73,11 +74,6 @@ def save_public(
         techniques=public.techniques,
         familiar=public.familiar,
     )
-
-
-def _means(fitted: Fitted, rated: Rated, samples: pd.DataFrame) -> dict[str, dict[str, float]]:
-    stars = fitted.predict(rated.features).stars
-    return technique_means(stars, QUESTIONS, samples["technique"].tolist())
 
 
 def _familiar(vectors: NDArray[np.float32], samples: pd.DataFrame) -> dict[str, Familiar]:

@@ -28,7 +28,7 @@ from pasta.scoring.studies import Setup
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
-_TOGETHER = 60  # networks in one stack, of all seeds and questions
+_TOGETHER = 30  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
 
 

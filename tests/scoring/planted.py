@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pasta.params.scoring import LossParams, ScorerParams
 from pasta.scoring.base import Rated
+from pasta.scoring.evaluation import MEASURED, measures
 
 
 def samples(images: int = 40, techniques: int = 40, datasets: int = 4) -> pd.DataFrame:
@@ -43,6 +44,11 @@ def planted(rows: int, width: int, questions: int, seed: int = 0) -> Rated:
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(rows, width))
     return rated(features, linear_stars(features, rng, questions))
+
+
+def evaluate(truth: NDArray[Any], stars: NDArray[Any]) -> pd.DataFrame:
+    """All measures as a table."""
+    return pd.DataFrame(measures(truth, stars), columns=list(MEASURED))
 
 
 def settings(**changes: Any) -> ScorerParams:

@@ -11,8 +11,9 @@ from torch import Tensor
 
 from pasta.scoring import ordinal  # noqa: F401 (it registers itself)
 from pasta.scoring.base import SCORERS, Answer, Fitted
-from pasta.scoring.neural import Batch, NeuralScorer, Stack, perceptron
-from pasta.scoring.ordinal_ensemble import Member, Members
+from pasta.scoring.networks import Stack, descend
+from pasta.scoring.neural import Batch, NeuralScorer, perceptron
+from pasta.scoring.ordinal_ensemble import Member, optimiser_of
 from pasta.seeds import generator
 from tests.scoring.ordinal_votes import settings as ordinal_settings
 from tests.scoring.planted import SECOND_LOSS, planted, settings
@@ -51,9 +52,9 @@ def test_a_step_of_the_networks_stays_where_its_tensors_are(name: str, where: to
 def test_a_step_of_the_ordinal_networks_stays_where_its_tensors_are(where: torch.device) -> None:
     rated = planted(9, 5, 2)
     members = [Member(rated, 4, generator(seed, "test")) for seed in range(3)]
-    stack = Members(members, QUICK["ordinal"], where)
-    counts = torch.ones(3, 9, 2, 5, device=where)
-    losses = stack.step(torch.ones(3, 9, 5, device=where), counts, torch.ones(3, device=where))
+    stack = Stack(members, where)
+    given = stack(torch.ones(3, 9, 5, device=where), torch.ones(3, 9, 2, 5, device=where))
+    losses = descend(given, optimiser_of(stack, QUICK["ordinal"]))
     assert_there(where, losses, *stack.weights.values())
     assert_there(where, *(weight.grad for weight in stack.weights.values()))
 

@@ -13,13 +13,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from pasta.annotations.aggregate import Ties, aggregate
 from pasta.scoring.evaluation import (
-    evaluate,
     human_rows,
     quadratic_kappa,
     star_counts,
     summarise,
     to_stars,
 )
+from tests.scoring.planted import evaluate
 
 
 def column(table: pd.DataFrame, name: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_a_members_loss_is_the_literal_likelihood_and_autograd_finds_its_slopes(
     latent = np.maximum(features.numpy() @ first + bias, 0) @ second
     cuts = np.column_stack([free[:, 0], np.exp(free[:, 1:])]).cumsum(axis=1)
     expected = literal_negative_log_likelihood(latent, cuts, counts.numpy())
-    assert float(found) == pytest.approx(expected, rel=1e-12)
+    assert found.item() == pytest.approx(expected, rel=1e-12)
 
     def loss(*weights: torch.Tensor) -> torch.Tensor:
         named = dict(zip(dict(member.named_parameters()), weights, strict=True))

@@ -1,0 +1,79 @@
+"""The stage `score` on a made-up project: what it writes, twice the same, and nothing of here."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from pasta import store, tables
+from pasta.annotations.aggregate import aggregate
+from pasta.layout import Group
+from pasta.params import load_params
+from pasta.params.profiles import profile_text
+from pasta.scoring.folder import FOLDER, load_scorer
+from pasta.scoring.studies import setups
+from pipelines import score as stage
+from tests.conftest import ROOT
+from tests.scoring.test_studies import BACKBONES, DATASET, groups, random_votes
+
+__all__ = ["groups"]  # a fixture
+SCORERS = ("constant", "pasta-linear", "pasta-mlp", "ordinal")
+
+
+def contents(root: Path) -> dict[str, str]:
+    """A digest of every file that the stage has written."""
+    out = [*(root / "pipelines/data/score").rglob("*"), root / "reports/figures/score.svg"]
+    return {
+        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(out)
+        if file.is_file()
+    }
+
+
+@pytest.mark.usefixtures("groups")
+def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dvc.yaml").touch()
+    (tmp_path / "params.yaml").write_text(profile_text("ci", ROOT))
+    params = load_params(tmp_path / "params.yaml")
+    scoring = params.scoring.model_copy(update={"scorers": SCORERS})
+    params = params.model_copy(update={"scoring": scoring})
+    found = [Group(f"{DATASET}-{name}", DATASET, tmp_path) for name in BACKBONES]
+    votes = random_votes()
+    folder = tmp_path / "pipelines/data/votes"
+    store.write(votes, folder / "votes.parquet", tables.VOTES)
+    store.write(aggregate(votes), folder / "labels.parquet", tables.LABELS)
+    for group in found:
+        group.embeddings.mkdir(parents=True)
+    wanted = [one for one in setups(params.embedding, scoring) if one.study == "main"]
+    wanted = [one for one in wanted if one.scorer in SCORERS]
+    logged: list[Path] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PASTA_WORKERS", "1")
+    monkeypatch.setattr(stage, "load_params", lambda: params)
+    monkeypatch.setattr(stage, "groups", lambda *_: found)
+    monkeypatch.setattr(stage, "setups", lambda *_: wanted)
+    monkeypatch.setattr(stage, "track", lambda *_: None)
+    monkeypatch.setattr(stage, "log_served", logged.append)
+    stage.main()
+    first = contents(tmp_path)
+    assert set(first) == {
+        "pipelines/data/score/score_results.parquet",
+        "pipelines/data/score/summary.csv",
+        "pipelines/data/score/differences.csv",
+        "pipelines/data/score/score.json",
+        "pipelines/data/score/public/scorer.json",
+        "pipelines/data/score/public/weights.safetensors",
+        "reports/figures/score.svg",
+    }
+    stage.main()
+    assert contents(tmp_path) == first
+    for name in first:
+        assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
+    card = load_scorer(tmp_path / FOLDER).card
+    assert "pipelines/data/votes/labels.parquet" in card.training
+    assert logged == 2 * [tmp_path / FOLDER]
+    assert not list((tmp_path / "pipelines/data/units").glob("*"))
