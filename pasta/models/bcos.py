@@ -93,10 +93,7 @@ def one_against_the_rest(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 @MODELS.register(
-    "resnet50_bcos",
-    title="ResNet50-BCos",
-    family="convolutional",
-    doi="10.1109/TPAMI.2024.3355155",
+    "resnet50_bcos", title="ResNet50-BCos", family="convolutional", doi="10.1109/TPAMI.2024.3355155"
 )
 class BcosRecipe:
     """Binary cross-entropy from random weights."""

@@ -15,9 +15,8 @@ from torchvision.models.detection.fcos import FCOSHead
 from torchvision.models.detection.image_list import ImageList
 from torchvision.ops.feature_pyramid_network import FeaturePyramidNetwork, LastLevelP6P7
 
-from pasta.models.concept_parts import frozen_stages
+from pasta.models.concept_parts import Started
 from pasta.models.data import TrainingData
-from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
 from pasta.params.concepts import XnesylParams
 
@@ -26,25 +25,16 @@ NOTHING = -1  # fills the boxes of images that have fewer than others
 Detections = tuple[Tensor, Tensor, Tensor]  # boxes in pixels, concepts, scores; best first
 
 
-class Pyramid(nn.Module):
+class Pyramid(Started):
     """Stages 2-4 of a residual network, merged from coarse to fine; the finest levels are used."""
 
     def __init__(self, network: ScaledResNet, settings: XnesylParams) -> None:
-        super().__init__()
-        self.normalise, self.network = Normalise(), network
+        super().__init__(network, settings.backbone.frozen)
         del network.fc  # detection starts from the maps, not from the classes
         inputs = list(network.stage_channels[1:])
         self.out_channels, self.levels = settings.channels, settings.levels
         coarser = LastLevelP6P7(self.out_channels, self.out_channels) if self.levels > 3 else None
         self.merge = FeaturePyramidNetwork(inputs, self.out_channels, extra_blocks=coarser)
-        self._frozen = frozen_stages(network, settings.backbone.frozen)
-
-    def train(self, mode: bool = True) -> Pyramid:
-        """Frozen stages keep their statistics."""
-        super().train(mode)
-        for stage in self._frozen:
-            stage.eval()
-        return self
 
     def forward(self, images: Tensor) -> OrderedDict[str, Tensor]:
         """One map for each level, all with the same number of channels."""

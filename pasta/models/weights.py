@@ -31,20 +31,14 @@ def load_torchvision_weights(
 
 def take_over(network: nn.Module, state: Mapping[str, Tensor], skip: Sequence[str]) -> None:
     """Copy a state dict except the named layers; anything else that does not fit is an error."""
-    kept = {
-        key: value
-        for key, value in state.items()
-        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
-    }
-    problem = network.load_state_dict(kept, strict=False)
-    missing = [
-        key
-        for key in problem.missing_keys
-        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
-    ]
-    if missing or problem.unexpected_keys:
-        odd = ", ".join([*missing, *problem.unexpected_keys][:5])
-        raise PastaError(f"the weights are of another architecture (see {odd})")
+    own = network.state_dict()
+    kept = {key: value for key, value in own.items() if key.split(".")[0] in skip}
+    others = {key: value for key, value in state.items() if key.split(".")[0] not in skip}
+    try:
+        network.load_state_dict({**others, **kept})
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise PastaError(f"the weights are of another architecture: {reason}") from error
 
 
 def _state(weights: Any) -> Mapping[str, Tensor]:
