@@ -75,12 +75,6 @@ class BcosClassifier(BlackBox):
                 filters = torch.cat([value, -value], 1) if value.shape[1] == 3 else value
                 own[ours].copy_(filters)
 
-    @property
-    def logit_bias(self) -> float:
-        """The constant that every logit starts from."""
-        bias = self.network.logit_layer.logit_bias
-        return float(bias if bias is not None else 0.0)
-
     def cam_layers(self) -> list[nn.Module]:
         """The last residual stage."""
         return [self.network.layer4[-1]]
