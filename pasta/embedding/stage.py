@@ -45,10 +45,7 @@ class EmbedUnit:
 
 
 def embed_groups(
-    groups: Sequence[Group],
-    variants: Sequence[EmbeddingParams],
-    root: Path,
-    say: Say = silent,
+    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path, say: Say = silent
 ) -> pd.DataFrame:
     """Write the vectors of all explanations in every way; returns the seconds of each unit."""
     units = units_of(groups, variants, root)

@@ -75,12 +75,6 @@ class BcosClassifier(BlackBox):
                 filters = torch.cat([value, -value], 1) if value.shape[1] == 3 else value
                 own[ours].copy_(filters)
 
-    @property
-    def logit_bias(self) -> float:
-        """The constant that every logit starts from."""
-        bias = self.network.logit_layer.logit_bias
-        return float(bias if bias is not None else 0.0)
-
     def cam_layers(self) -> list[nn.Module]:
         """The last residual stage."""
         return [self.network.layer4[-1]]
@@ -93,10 +87,7 @@ def one_against_the_rest(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 @MODELS.register(
-    "resnet50_bcos",
-    title="ResNet50-BCos",
-    family="convolutional",
-    doi="10.1109/TPAMI.2024.3355155",
+    "resnet50_bcos", title="ResNet50-BCos", family="convolutional", doi="10.1109/TPAMI.2024.3355155"
 )
 class BcosRecipe:
     """Binary cross-entropy from random weights."""

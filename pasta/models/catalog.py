@@ -14,18 +14,9 @@ from pasta.models import (  # noqa: F401 (each import registers its model)
     xnesyl,
 )
 from pasta.models.base import MODELS
+from pasta.params.models import ModelsParams
 
-ORDER = (
-    "resnet50",
-    "vit_b_16",
-    "resnet50_bcos",
-    "clip_zero_shot",
-    "clip_linear",
-    "clip_qda",
-    "labo",
-    "concept_bottleneck",
-    "xnesyl",
-)
+ORDER = tuple(name for name in ModelsParams.model_fields if name != "dataset")
 
 if set(ORDER) != set(MODELS):
     raise RuntimeError(f"the catalogue is out of step: {sorted(set(ORDER) ^ set(MODELS))}")

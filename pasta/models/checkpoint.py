@@ -7,7 +7,6 @@ the classes and every tensor's name and shape.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,13 @@ from pasta import compute, store
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
 from pasta.models.base import MODELS, Classifier
+from pasta.models.data import ModelContext
 from pasta.params import Params
 from pasta.params.models import ModelsParams
 from pasta.tracking import file_md5
 
 WEIGHTS, CARD = "weights.safetensors", "model.json"
-
-
-@dataclass
-class LoadContext:
-    """What building a model needs to know when there is no training data."""
-
-    name: str  # of the dataset
-    classes: tuple[str, ...]
-    concepts: tuple[str, ...]
-    size: int
-    seed: int
-    params: Params
-    root: Path
-    shared: dict[str, Any] = field(default_factory=dict)
+LoadContext = ModelContext  # without training data
 
 
 def save(model: Classifier, folder: Path, card: Mapping[str, Any]) -> None:
@@ -90,16 +77,11 @@ def load(
         root,
         {} if shared is None else shared,
     )
-    settings = settings_of(card["model"], card["settings"])
+    kind: Any = ModelsParams.model_fields[card["model"]].annotation
+    settings = TypeAdapter(kind).validate_python(card["settings"])
     model = MODELS[card["model"]].build(context, settings)
     _fill(model, folder, card["weights_md5"])
     return model.eval(), card
-
-
-def settings_of(model: str, values: Mapping[str, Any]) -> Any:
-    """A model's settings from a card, typed and checked."""
-    kind: Any = ModelsParams.model_fields[model].annotation
-    return TypeAdapter(kind).validate_python(values)
 
 
 def _fill(model: Classifier, folder: Path, md5: str) -> None:

@@ -32,10 +32,6 @@ class GaussianHead(nn.Module):
         white = torch.einsum("nkd,kde->nke", centred, self.whitening)
         return self.offsets - white.square().sum(2) / 2
 
-    def take(self, other: GaussianHead) -> None:
-        """Copy fitted numbers, in this head's precision."""
-        self.load_state_dict(other.state_dict())
-
 
 def fit_gaussians(train: Examples, classes: int, shrinkage: float) -> GaussianHead:
     """Mean and covariance of each class, (1 - shrinkage) x covariance + shrinkage x identity.
@@ -76,11 +72,7 @@ def _logits(head: GaussianHead, scores: Tensor) -> Tensor:
 
 
 @MODELS.register(
-    "clip_qda",
-    title="CLIP-QDA",
-    family="concept",
-    encoder="clip",
-    doi="10.48550/arXiv.2312.00110",
+    "clip_qda", title="CLIP-QDA", family="concept", encoder="clip", doi="10.48550/arXiv.2312.00110"
 )
 class ClipQdaRecipe:
     """Closed form; the shrinkage is chosen on the validation images."""
@@ -98,5 +90,5 @@ class ClipQdaRecipe:
         train, validation = examples(model, data)
         fit = partial(fit_gaussians, train, len(data.classes))
         head, history = choose(settings.shrinkage, fit, _logits, validation, progress)
-        model.head.take(head)
+        model.head.load_state_dict(head.state_dict())
         return history

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
 
-from pasta.models.base import MODELS, BlackBox, History, Progress
+from pasta.models.base import MODELS, BlackBox, History
 from pasta.models.clip.encoder import (
     ClipEncoder,
     SharesClip,
@@ -13,7 +15,7 @@ from pasta.models.clip.encoder import (
     shared_encoder,
 )
 from pasta.models.clip.prompts import prompts
-from pasta.models.data import ModelContext, TrainingData
+from pasta.models.data import ModelContext
 from pasta.params.base import Section
 
 
@@ -57,12 +59,6 @@ class ClipZeroShotRecipe:
         return ClipZeroShot(encoder, context.classes, texts)
 
     @staticmethod
-    def fit(
-        model: ClipZeroShot,  # noqa: ARG004
-        data: TrainingData,  # noqa: ARG004
-        settings: Section | None,  # noqa: ARG004
-        progress: Progress,
-    ) -> History:
-        """Say that there is nothing to do."""
-        progress("zero-shot: no training")
+    def fit(*_: Any) -> History:
+        """There is nothing to do."""
         return History()

@@ -18,13 +18,12 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from pasta.models.base import MODELS, ConceptModel, History, Progress
-from pasta.models.concept_parts import LinearHead, frozen_stages, new_backbone, start_backbone
+from pasta.models.concept_parts import LinearHead, Started, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
-from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
 from pasta.models.training import fit_extractor, outputs, seen_concepts
 from pasta.params.concepts import ConceptBottleneckParams
@@ -32,7 +31,7 @@ from pasta.params.concepts import ConceptBottleneckParams
 PURPOSE = "concept_bottleneck"
 
 
-class ConceptNetwork(nn.Module):
+class ConceptNetwork(Started):
     """Images to concept scores, logits or probabilities.
 
     A concept that training never showed keeps the same low score for every image.
@@ -41,22 +40,12 @@ class ConceptNetwork(nn.Module):
     def __init__(
         self, network: ScaledResNet, concepts: int, settings: ConceptBottleneckParams
     ) -> None:
-        super().__init__()
-        self.normalise = Normalise()
-        self.network = network
+        super().__init__(network, settings.backbone.frozen)
         self.score = settings.score
         self.seen: Tensor  # by training, which fills both
         self.unseen: Tensor  # the logit of all others
         self.register_buffer("seen", torch.ones(concepts, dtype=torch.bool))
         self.register_buffer("unseen", torch.zeros(()))
-        self._frozen = frozen_stages(network, settings.backbone.frozen)
-
-    def train(self, mode: bool = True) -> ConceptNetwork:
-        """Frozen stages keep their statistics."""
-        super().train(mode)
-        for stage in self._frozen:
-            stage.eval()
-        return self
 
     def logits(self, images: Tensor) -> Tensor:
         """One logit for each concept; no gradient flows to those that were never seen."""
@@ -83,10 +72,7 @@ class ConceptBottleneck(ConceptModel):
 
 
 @MODELS.register(
-    PURPOSE,
-    title="ConceptBottleneck",
-    family="concept",
-    doi="10.48550/arXiv.2007.04612",
+    PURPOSE, title="ConceptBottleneck", family="concept", doi="10.48550/arXiv.2007.04612"
 )
 class ConceptBottleneckRecipe:
     """First the concepts on their annotations, then the classes on the concepts."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import Self
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from pasta.errors import PastaError
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet, scaled_resnet
 from pasta.models.training import seeded
 from pasta.models.weights import load_torchvision_weights, take_over
@@ -41,13 +45,23 @@ def start_backbone(
             take_over(network, data.shared["resnet50"].network.state_dict(), skip=("fc",))
 
 
-def frozen_stages(network: ScaledResNet, count: int) -> list[nn.Module]:
-    """The stem and the stages that keep their weights; their gradients are switched off."""
-    stages = [[network.conv1, network.bn1], network.layer1, network.layer2, network.layer3]
-    frozen = [nn.ModuleList(stage) for stage in stages[:count]]
-    for stage in frozen:
-        stage.requires_grad_(False)
-    return list(frozen)
+class Started(nn.Module):
+    """A normalised residual network whose first stages may keep their weights and statistics."""
+
+    def __init__(self, network: ScaledResNet, frozen: int) -> None:
+        super().__init__()
+        self.normalise, self.network = Normalise(), network
+        stages = [[network.conv1, network.bn1], network.layer1, network.layer2, network.layer3]
+        self._frozen = [[*stage] for stage in stages[:frozen]]  # no names of their own
+        for layer in chain(*self._frozen):
+            layer.requires_grad_(False)
+
+    def train(self, mode: bool = True) -> Self:
+        """Frozen stages stay as they are."""
+        super().train(mode)
+        for layer in chain(*self._frozen):
+            layer.eval()
+        return self
 
 
 class LinearHead(nn.Linear):

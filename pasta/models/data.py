@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,65 +24,38 @@ if TYPE_CHECKING:
     from pasta.params import Params
 
 
-class ModelContext(Protocol):
+@dataclass
+class ModelContext:
     """What building a model needs to know: the dataset's words and sizes, and where things are."""
 
-    @property
-    def name(self) -> str:
-        """The dataset's key."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Class names in the order of the logits."""
-
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        """Concept names in the order of the scores."""
-
-    @property
-    def size(self) -> int:
-        """Side of the square images in pixels."""
-
+    name: str  # of the dataset
+    classes: tuple[str, ...]  # in the order of the logits
+    concepts: tuple[str, ...]  # in the order of the scores
+    size: int  # side of the square images in pixels
     seed: int
     params: Params
-    root: Path
-    shared: dict[str, Any]
+    root: Path  # of the project
+    shared: dict[str, Any] = field(default_factory=dict)  # what several models of a dataset reuse
 
 
-@dataclass
-class TrainingData:
+class TrainingData(ModelContext):
     """One dataset for its models. Pixels stay memory-mapped; batches are float tensors 0-1.
 
     Batches of images are on the device ``where``; rows, labels and concepts are in main memory.
     """
 
-    dataset: StoredDataset
-    seed: int
-    params: Params
-    root: Path  # of the project
-    shared: dict[str, Any] = field(default_factory=dict)  # what several models of a dataset reuse
-    where: torch.device = field(default_factory=compute.device)
-    _shrunk: dict[int, NDArray[np.uint8]] = field(default_factory=dict)  # all images, by their side
-
-    @property
-    def name(self) -> str:
-        """The dataset's key."""
-        return self.dataset.vocabulary.dataset
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Class names in the order of the logits."""
-        return self.dataset.vocabulary.classes
-
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        """Concept names in the order of the scores."""
-        return self.dataset.vocabulary.concepts
-
-    @property
-    def size(self) -> int:
-        """Side of the square images in pixels."""
-        return int(self.dataset.pixels.shape[1])
+    def __init__(
+        self,
+        dataset: StoredDataset,
+        seed: int,
+        params: Params,
+        root: Path,
+        where: torch.device | None = None,
+    ) -> None:
+        words, size = dataset.vocabulary, int(dataset.pixels.shape[1])
+        super().__init__(words.dataset, words.classes, words.concepts, size, seed, params, root)
+        self.dataset, self.where = dataset, where or compute.device()
+        self._shrunk: dict[int, NDArray[np.uint8]] = {}  # all images, by their side
 
     @cached_property
     def labels(self) -> Tensor:

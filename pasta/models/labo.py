@@ -94,10 +94,7 @@ def choose_concepts(model: Labo, data: TrainingData, settings: LaboParams) -> Te
     for label in range(len(data.classes)):
         seen = data.presence[rows][labels == label].amax(0).nonzero()[:, 0]
         objective = Objective(
-            telling[seen],
-            likeness[seen][:, seen],
-            settings.discriminability,
-            settings.coverage,
+            telling[seen], likeness[seen][:, seen], settings.discriminability, settings.coverage
         )
         chosen[label, seen[greedy(objective, settings.per_class)]] = True
     return chosen

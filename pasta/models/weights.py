@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.error import URLError
 
 import torch.hub
@@ -26,34 +25,23 @@ def load_torchvision_weights(
     if name not in known.__members__:
         raise PastaError(f"{architecture} has no weights {name!r}: {', '.join(known.__members__)}")
     weights = known[name]
-    take_over(network, _state(weights), skip)
+    try:
+        state = weights.get_state_dict(progress=True, check_hash=True)
+    except (URLError, OSError) as error:
+        raise PastaError(
+            f"the weights {weights} cannot be downloaded ({error}). Download {weights.url} by hand "
+            f"and put it into {Path(torch.hub.get_dir()) / 'checkpoints'}."
+        ) from error
+    take_over(network, state, skip)
 
 
 def take_over(network: nn.Module, state: Mapping[str, Tensor], skip: Sequence[str]) -> None:
     """Copy a state dict except the named layers; anything else that does not fit is an error."""
-    kept = {
-        key: value
-        for key, value in state.items()
-        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
-    }
-    problem = network.load_state_dict(kept, strict=False)
-    missing = [
-        key
-        for key in problem.missing_keys
-        if not any(key == layer or key.startswith(f"{layer}.") for layer in skip)
-    ]
-    if missing or problem.unexpected_keys:
-        odd = ", ".join([*missing, *problem.unexpected_keys][:5])
-        raise PastaError(f"the weights are of another architecture (see {odd})")
-
-
-def _state(weights: Any) -> Mapping[str, Tensor]:
-    folder = Path(torch.hub.get_dir()) / "checkpoints"
+    own = network.state_dict()
+    kept = {key: value for key, value in own.items() if key.split(".")[0] in skip}
+    others = {key: value for key, value in state.items() if key.split(".")[0] not in skip}
     try:
-        state: Mapping[str, Tensor] = weights.get_state_dict(progress=True, check_hash=True)
-    except (URLError, OSError) as error:
-        raise PastaError(
-            f"the weights {weights} cannot be downloaded ({error}). "
-            f"Download {weights.url} by hand and put it into {folder}."
-        ) from error
-    return state
+        network.load_state_dict({**others, **kept})
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise PastaError(f"the weights are of another architecture: {reason}") from error

@@ -163,7 +163,7 @@ def test_a_changed_map_changes_its_vector_alone(group: Group, tmp_path: Path) ->
 def test_a_killed_run_goes_on_where_it_was(
     group: Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, done = stage.embed_unit, []
+    real, done = stage.embed_unit, list[str]()
 
     def killed(unit: stage.EmbedUnit) -> Any:
         if unit.kind == "concept" and len(done) == 1:

@@ -100,7 +100,8 @@ def test_contributions_of_bcos_sum_to_the_logit(data: TrainingData) -> None:
     targets = torch.arange(len(images)) % len(data.classes)
     with torch.no_grad():
         logits = model(images).gather(1, targets[:, None])[:, 0]
-    total = model.contributions(images, targets).sum((1, 2)) + model.logit_bias
+    total = model.contributions(images, targets).sum((1, 2))
+    total += model.network.logit_layer.logit_bias
     torch.testing.assert_close(total, logits, atol=1e-4, rtol=1e-4)
 
 

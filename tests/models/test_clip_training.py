@@ -10,13 +10,19 @@ from torch.nn import functional
 
 from pasta import store
 from pasta.models.base import torch_generator
-from pasta.models.clip.batches import Mixture, augment, brief, write_captions
+from pasta.models.clip.batches import Mixture, Truth, augment, brief, write_captions
 from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, load_clip
-from pasta.models.clip.losses import Truth, caption_loss, class_loss, concept_loss, is_true
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompt_table
-from pasta.models.clip.stage import make_clip
-from pasta.models.clip.training import encode_briefly, train_clip
+from pasta.models.clip.training import (
+    caption_loss,
+    class_loss,
+    concept_loss,
+    encode_briefly,
+    is_true,
+    make_clip,
+    train_clip,
+)
 from pasta.models.data import TrainingData, as_tensor
 from tests.models.clip_data import SIZE, TEMPLATE, clip_params, drawn_data, silent
 

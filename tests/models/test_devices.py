@@ -14,6 +14,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader
 from torchvision.models.detection.fcos import FCOSHead
 
 from pasta import compute
@@ -139,7 +140,7 @@ def test_a_step_of_clip_stays_on_its_device(where: str, root: Path) -> None:
     value = learner.step(batch, chance)
     trained = [one for one in encoder.parameters() if one.requires_grad]
     assert are_there(where, value, *trained, *(one.grad for one in trained))
-    assert are_there(where, encoder.text_features(["a cat"]), encoder(data.images([0, 1])))
+    assert are_there(where, encoder.text_features(["a cat"]), encoder(data.images(np.arange(2))))
 
 
 @NO_GPU
@@ -164,10 +165,9 @@ def test_batches_read_ahead_are_those_read_in_place(
     data = placed(root, "cpu")
     rows = data.rows("train").flip(0)
     parts = torch.split(rows, 7)
-    real = loading.DataLoader
 
     def unpinned(*arguments: Any, **options: Any) -> Any:
-        return real(*arguments, **{**options, "pin_memory": False})
+        return DataLoader(*arguments, **{**options, "pin_memory": False})
 
     monkeypatch.setattr(loading, "DataLoader", unpinned)
     monkeypatch.setenv("PASTA_THREADS", "2")

@@ -21,7 +21,7 @@ from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
 from pasta.models.catalog import ORDER
-from pasta.models.clip.stage import make_clip
+from pasta.models.clip.training import make_clip
 from pasta.models.data import TrainingData, as_tensor
 from pasta.models.predicting import open_classifier, predict_files, read_image
 from pasta.models.report import collect
@@ -113,8 +113,8 @@ def test_two_workers_leave_the_same_bytes_as_one(
 def test_a_killed_training_goes_on_where_it_was(
     group: Group, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few, params, done = Group("few", "monumai", group.data), only(*FEW), []
-    real = suite.train_unit
+    few, params = Group("few", "monumai", group.data), only(*FEW)
+    real, done = suite.train_unit, list[tuple[str, ...]]()
 
     def killed(unit: suite.TrainUnit) -> Any:
         if "vit_b_16" in unit.names and not done[2:]:

@@ -13,9 +13,25 @@ from torch import Tensor
 
 from pasta import compute
 from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.losses import Truth
 from pasta.models.clip.prompts import PromptTable, caption
 from pasta.models.data import TrainingData
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What is known about the images of one batch that come from one dataset."""
+
+    images: slice  # their place in the batch
+    classes: Tensor  # rows of the prompt table
+    concepts: Tensor  # rows of the prompt table
+    labels: Tensor
+    presence: Tensor  # images x concepts, 1 where one is seen
+    named: Tensor  # images x concepts, 1 where the image's caption names one
+
+    def to(self, where: torch.device) -> Truth:
+        """The same on another device."""
+        moved = {name: value.to(where) for name, value in vars(self).items() if name != "images"}
+        return Truth(images=self.images, **moved)
 
 
 @dataclass(frozen=True)

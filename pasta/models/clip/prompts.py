@@ -41,11 +41,7 @@ def prompts(names: Iterable[str], template: str) -> list[str]:
 
 
 def caption(
-    label: str,
-    concepts: Iterable[str],
-    template: str,
-    length: Callable[[str], int],
-    room: int,
+    label: str, concepts: Iterable[str], template: str, length: Callable[[str], int], room: int
 ) -> tuple[str, int]:
     """Class and concepts in one sentence, and how many of the concepts there was room for.
 

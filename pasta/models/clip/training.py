@@ -1,29 +1,69 @@
-"""Training of the small CLIP on the training images of all datasets."""
+"""Training of the small CLIP on the training images of all datasets.
+
+The plain CLIP loss takes the captions of all other images for wrong, which with a handful of
+classes most often they are not. So classes compete within their dataset, concepts are right or
+wrong each for itself, and a caption belongs to every image it is true of.
+"""
 
 from __future__ import annotations
 
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
+from torch.nn import functional
 
-from pasta import compute
+from pasta import compute, store
 from pasta.models.base import History, Progress, torch_generator
-from pasta.models.clip.batches import Batch, Mixture, augment, brief, write_captions
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.losses import ConceptScale, caption_loss, class_loss, concept_loss
+from pasta.models.clip.batches import Batch, Mixture, Truth, augment, brief, write_captions
+from pasta.models.clip.encoder import ABOUT, WEIGHTS, ClipEncoder, load_clip, save_clip
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import PromptTable, prompt_table, prompts
 from pasta.models.data import TrainingData
 from pasta.models.training import has_fused
 from pasta.params.clip import ClipParams, ClipTrainingParams
 
+_CONCEPTS_LIKE_A_CLASS = 10.0  # makes a mean over concepts about as large as the class loss
 _FIRST_SCALE = 10.0  # of the logits; CLIP's own 14 is meant for many thousand classes
+
+
+def make_clip(
+    parts: Sequence[TrainingData], settings: ClipParams, seed: int, out: Path, progress: Progress
+) -> tuple[dict[str, Any], History]:
+    """Leave the weights, if they are our own, and a note about the encoder in a folder."""
+    if settings.weights == "trained":
+        encoder, history = train_clip(parts, settings, seed, progress)
+        save_clip(encoder.model, out)
+    else:
+        (out / WEIGHTS).unlink(missing_ok=True)
+        encoder, history = load_clip(settings, parts[0].root), History()
+        compute.place(encoder, parts[0].where)
+    about = describe(encoder, parts, settings.template, history)
+    store.write_json(about, out / ABOUT)
+    return about, history
+
+
+def describe(
+    encoder: ClipEncoder, parts: Sequence[TrainingData], template: str, history: History
+) -> dict[str, Any]:
+    """What there is to know about an encoder, with its zero-shot accuracies on test images."""
+    return {
+        "name": encoder.name,
+        "md5": encoder.md5,
+        "image_size": encoder.size,
+        "width": encoder.width,
+        "logit_scale": round(float(encoder.logit_scale), 4),
+        "best_epoch": history.best_epoch,
+        "zero_shot_accuracy": {
+            part.name: round(zero_shot_accuracy(encoder, part, template, "test"), 4)
+            for part in parts
+        },
+    }
 
 
 def train_clip(
@@ -39,7 +79,7 @@ def train_clip(
     told = [write_captions(part, encoder, settings.template, chance) for part in parts]
     mixture = Mixture(parts, table, told)
     learner = Learner(encoder, table, settings.training)
-    best, history = Best(), History()
+    history, best, kept = History(), -1.0, copy.deepcopy(model.state_dict())
     count = sum(len(part.rows("train")) for part in parts)
     learner.schedule(settings.training.epochs * max(1, count // settings.training.batch_size))
     full = encoder.size
@@ -56,32 +96,74 @@ def train_clip(
             history.add(loss=loss)
             progress(words, epoch + 1, settings.training.epochs)
             continue
-        accuracies = validation_accuracies(encoder, parts, settings.template)
+        accuracies = {
+            part.name: zero_shot_accuracy(encoder, part, settings.template, "validation")
+            for part in parts
+        }
         score = sum(accuracies.values()) / len(parts)
         history.add(loss=loss, **accuracies)
         progress(f"{words}, accuracy {score:.3f}", epoch + 1, settings.training.epochs)
-        best.see(epoch, score, model)
-        if epoch - best.epoch >= settings.training.patience:
+        if score >= best:  # the later of equals has trained longer
+            best, kept = score, copy.deepcopy(model.state_dict())
+            history.best_epoch = epoch + 1
+        elif epoch + 1 - (history.best_epoch or 0) >= settings.training.patience:
             break
     encoder.size = full
-    model.load_state_dict(best.state)
-    history.best_epoch = best.epoch + 1
+    model.load_state_dict(kept)
     return encoder, history
 
 
-@dataclass
-class Best:
-    """The best epoch so far and its weights; the later of equals, having trained longer."""
+class ConceptScale(nn.Module):
+    """Turns similarities into the logit of being seen; needed in training only."""
 
-    epoch: int = -1
-    score: float = -1.0
-    state: dict[str, Tensor] = field(default_factory=dict)
+    def __init__(self, scale: float = 10.0, bias: float = -2.0) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(scale).log())
+        self.bias = nn.Parameter(torch.tensor(bias))
 
-    def see(self, epoch: int, score: float, model: nn.Module) -> None:
-        """Compare one more epoch."""
-        if score >= self.score:
-            self.epoch, self.score = epoch, score
-            self.state = copy.deepcopy(model.state_dict())
+    def forward(self, similarities: Tensor) -> Tensor:
+        """Logits that a concept is seen."""
+        return similarities * self.scale.exp() + self.bias
+
+
+def class_loss(logits: Tensor, truths: list[Truth]) -> Tensor:
+    """Cross-entropy between the classes of each image's own dataset."""
+    terms = [
+        functional.cross_entropy(
+            logits[truth.images][:, truth.classes], truth.labels, reduction="sum"
+        )
+        for truth in truths
+    ]
+    return torch.stack(terms).sum() / len(logits)
+
+
+def concept_loss(logits: Tensor, truths: list[Truth]) -> Tensor:
+    """Binary cross-entropy on the concepts of each image's own dataset."""
+    terms = [
+        functional.binary_cross_entropy_with_logits(
+            logits[truth.images][:, truth.concepts], truth.presence, reduction="sum"
+        )
+        / truth.presence.shape[1]
+        for truth in truths
+    ]
+    return _CONCEPTS_LIKE_A_CLASS * torch.stack(terms).sum() / len(logits)
+
+
+def caption_loss(logits: Tensor, truths: list[Truth]) -> Tensor:
+    """Contrastive loss in both directions; all captions that are true of an image are right."""
+    true = torch.zeros_like(logits)
+    for truth in truths:
+        true[truth.images, truth.images] = is_true(truth).float()
+    forth = functional.cross_entropy(logits, true / true.sum(1, keepdim=True))
+    back = functional.cross_entropy(logits.T, (true / true.sum(0)).T)
+    return (forth + back) / 2
+
+
+def is_true(truth: Truth) -> Tensor:
+    """Images x captions: the same class, and everything the caption names is seen."""
+    same = truth.labels[:, None] == truth.labels[None]
+    unseen = (1 - truth.presence) @ truth.named.T
+    return same & (unseen == 0)
 
 
 class Learner:
@@ -163,14 +245,6 @@ def encode_briefly(model: Any, tokens: Tensor) -> Tensor:
     }
     features: Tensor = functional_call(model, shortened, (None, tokens))[1]
     return features
-
-
-@torch.no_grad()
-def validation_accuracies(
-    encoder: ClipEncoder, parts: Sequence[TrainingData], template: str
-) -> dict[str, float]:
-    """Zero-shot accuracy on the validation images of each dataset."""
-    return {part.name: zero_shot_accuracy(encoder, part, template, "validation") for part in parts}
 
 
 @torch.no_grad()
