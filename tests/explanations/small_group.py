@@ -13,7 +13,7 @@ from pasta import store, tables
 from pasta.datasets.stored import IMAGES, PARTS, PIXELS, open_dataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.layout import Group
-from pasta.models import checkpoint
+from pasta.models import catalog, checkpoint
 from pasta.models.base import MODELS, Classifier
 from pasta.params import Params, load_params
 from pasta.params.models import ModelsParams
@@ -52,7 +52,9 @@ def small_group(root: Path, params: Params) -> Group:
     context = checkpoint.LoadContext(
         words.dataset, words.classes, words.concepts, params.image_size, params.seed, params, root
     )
-    for name in models.backbones:
+    for name in catalog.ORDER:
+        if name not in models.backbones:
+            continue
         settings = getattr(models, name)
         model = _lively(MODELS[name].build(context, settings))
         card = {
