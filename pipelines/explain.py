@@ -22,7 +22,8 @@ def main(key: Annotated[str, typer.Argument(help="the group of models, e.g. coco
     """Explain test images by every technique of the group's backbones."""
     require_tracking()
     params, group, root = load_params(), find_group(key), project_root()
-    inputs = [group.images, group.models, group.data / "clip"]
+    paths = (group.images, group.models, group.data / "clip")
+    inputs = [path for path in paths if path.exists()]  # not every profile has a CLIP
     chosen = techniques(params.explanations.extras)
     with lines(f"explanations of {key}") as say, kept_units(f"explain@{key}", inputs) as kept:
         spent = explain_group(group, params, chosen, root, say, kept)
