@@ -167,15 +167,13 @@ def _add_option(text: str, own: Mapping[str, dict[str, Any]]) -> None:
     if dot and metric not in own:
         METRICS.entry(metric)
         raise PastaError(f"the option {text!r} is for {metric}, which is not among the metrics")
-    having = [metric] if dot else [name for name in own if option in _known(name)]
+    having = (
+        [metric] if dot else [name for name in own if option in dict(settings_of(name, {}) or {})]
+    )
     if not having:
         raise PastaError(f"none of {', '.join(own)} has an option {option!r}")
     for name in having:
         own[name][option] = _value(value)
-
-
-def _known(name: str) -> dict[str, Any]:
-    return dict(settings_of(name, {}) or {})
 
 
 def _value(text: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -43,16 +42,11 @@ def clean_scores(batch: Batch) -> Tensor:
     """The target's score (n,) of the images as they are."""
 
     def compute() -> Tensor:
-        images = require(batch.images)
-        copies = [Masked(1, partial(_as_it_is, image)) for image in images]
+        copies = [Masked(1, image[None].__getitem__) for image in require(batch.images)]
         scorer, targets = require(batch.scorer), require(batch.targets)
         return torch.cat(scorer.copies(copies, targets, batch.rows))
 
     return batch.once("clean", compute)
-
-
-def _as_it_is(image: Tensor, _: slice) -> Tensor:
-    return image[None]
 
 
 def removing(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) -> Masked:

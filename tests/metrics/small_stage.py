@@ -22,7 +22,7 @@ from pasta.seeds import generator
 from tests.conftest import ROOT
 
 PARAMS = load_params(ROOT / "params.yaml")
-DATASET, KEY = "catsdogscars", "catsdogscars_small"
+DATASET = KEY = "catsdogscars"
 WORDS = vocabulary(DATASET)
 NUMBER, SIZE = 6, 32
 LABELS = ("cat", "dog", "cat", "dog", "cat", "dog")

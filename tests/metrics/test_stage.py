@@ -92,7 +92,7 @@ def test_the_table_is_written_without_seconds_which_are_returned(group: Group) -
     spent = seconds.set_index(["technique", "metric", "variant"])["seconds"]
     assert spent["gradcam/resnet50", "deletion", ""] > 0
     assert spent["lime/vit_b_16", "max_sensitivity", "uniform"] == 0
-    assert not (Path.cwd() / UNITS / "measure.catsdogscars_small").exists()
+    assert not (Path.cwd() / UNITS / "measure.catsdogscars").exists()
     before = (group.metrics / TABLE).read_bytes()
     measured(group)
     assert (group.metrics / TABLE).read_bytes() == before
@@ -257,6 +257,26 @@ def test_a_group_that_explains_by_concepts_alone_has_an_empty_table(group: Group
     table, seconds = measure_group(group, metrics(), PARAMS, group.data.parent.parent)
     assert len(table) == len(seconds) == 0
     assert len(store.read(group.metrics / TABLE, tables.METRIC_VALUES)) == 0
+
+
+@pytest.mark.slow
+def test_the_stage_writes_one_table_and_tells_its_seconds_to_mlflow(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{Path.cwd() / 'mlflow.db'}")
+    from mlflow import MlflowClient
+
+    from pipelines.measure import main
+
+    main(group.key)
+    assert [file.name for file in group.metrics.iterdir()] == [TABLE]
+    table = store.read(group.metrics / TABLE, tables.METRIC_VALUES)
+    client = MlflowClient(f"sqlite:///{Path.cwd() / 'mlflow.db'}")
+    [experiment] = [one for one in client.search_experiments() if one.name == "explanations"]
+    [run] = client.search_runs([experiment.experiment_id])
+    assert run.data.tags["stage"] == "measure@catsdogscars"
+    assert run.data.metrics["values"] == len(table) and run.data.metrics["seconds"] > 0
+    assert "seconds.csv" in [one.path for one in client.list_artifacts(run.info.run_id)]
 
 
 def test_unknown_names_and_maps_of_another_size_are_errors_that_say_so(group: Group) -> None:
