@@ -4,14 +4,13 @@ Files come from spreadsheets, editors and other programs. A byte-order mark, Win
 line ends, commas, semicolons or tabs, quoted cells with line ends in them and blank lines are
 understood. Refused, with the line: what is not UTF-8 (whether a byte is Latin-1, Windows-1252 or
 damage cannot be known, and a guess would store wrong words), a quotation mark that is never closed,
-and files or lines that are too large.
+and files that are too large.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import os
 import re
 import stat
 from collections.abc import Collection, Iterator
@@ -31,9 +30,7 @@ from pasta.errors import InputError
 
 MEGABYTE = 1_000_000
 FILE_LIMIT = 1000 * MEGABYTE  # of a whole file
-LINE_LIMIT = MEGABYTE  # of one line of a table
 DELIMITERS = (",", ";", "\t")
-_CHUNK = 1 << 20
 _PEEK = 4096
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
 _SPECIAL = re.compile('[",\r\n]')
@@ -57,13 +54,7 @@ class CsvText:
     ragged: tuple[tuple[int, int], ...]
 
 
-def read_csv(
-    file: Path,
-    known: Collection[str],
-    expected: str,
-    limit: int = FILE_LIMIT,
-    line_limit: int = LINE_LIMIT,
-) -> CsvText:
+def read_csv(file: Path, known: Collection[str], expected: str, limit: int = FILE_LIMIT) -> CsvText:
     """Read a CSV file as text.
 
     Parameters
@@ -74,10 +65,10 @@ def read_csv(
         Names of columns: the delimiter is the one by which most of them stand in the header.
     expected
         What the file should hold, for the message when it is empty.
-    limit, line_limit
-        Largest size of the file and of a line, in bytes.
+    limit
+        Largest size of the file, in bytes.
     """
-    data = as_utf8(_read(file, limit, line_limit), file)
+    data = as_utf8(read_bytes(file, limit), file)
     if b"\n" not in data:  # old Mac line ends, or a single line
         data = data.replace(b"\r", b"\n")
     rows = find_rows(data)
@@ -134,7 +125,13 @@ def as_text(column: pd.Series[Any]) -> Any:
 
 def read_bytes(path: Path, limit: int = FILE_LIMIT) -> bytes:
     """The bytes of a file of at most ``limit`` bytes."""
-    return _read(path, limit, None)
+    with _open_regular(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        problem = f"is larger than {limit / MEGABYTE:g} MB"
+        expected = "a file of ratings; split it if it really is one"
+        raise InputError(problem, file=path, expected=expected)
+    return data
 
 
 def read_start(path: Path) -> bytes:
@@ -275,32 +272,6 @@ def _open_regular(path: Path) -> Iterator[BinaryIO]:
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot be read: {reason or error}", file=path) from error
-
-
-def _read(path: Path, limit: int, line_limit: int | None) -> bytes:
-    # No chunk is longer than a line may be, so only lines across chunks need counting.
-    step = _CHUNK if line_limit is None else max(1, min(_CHUNK, line_limit))
-    chunks: list[bytes] = []
-    size, line, open_line = 0, 1, 0
-    with _open_regular(path) as file:
-        while chunk := file.read(step):
-            size += len(chunk)
-            if max(size, os.fstat(file.fileno()).st_size) > limit:
-                problem = f"is larger than {limit / MEGABYTE:g} MB"
-                expected = "a file of ratings; split it if it really is one"
-                raise InputError(problem, file=path, expected=expected)
-            if line_limit is not None:
-                first = chunk.find(b"\n")
-                open_line += len(chunk) if first < 0 else first
-                if open_line > line_limit:
-                    problem = f"the line is longer than {line_limit / MEGABYTE:g} MB"
-                    expected = "one row of a table in each line"
-                    raise InputError(problem, file=path, row=line, expected=expected)
-                if first >= 0:
-                    open_line = len(chunk) - 1 - chunk.rfind(b"\n")
-                    line += chunk.count(b"\n")
-            chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _line_of(data: bytes, position: int) -> int:

@@ -57,7 +57,7 @@ def quoted(value: object) -> str:
 
 @dataclass(frozen=True)
 class Submission:
-    """What a file says, before it is believed.
+    """What a file says, before it is checked.
 
     ``tables`` holds, by the name of the table, frames with the table's columns as text, ``""``
     where nothing was given, optional columns left out. The index of each frame is ``place``: the

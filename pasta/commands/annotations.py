@@ -190,7 +190,7 @@ def tasks(
     out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
 ) -> None:
     """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
-    from pasta.annotations.tasks import write_project
+    from pasta.annotations.exporting import write_project
     from pasta.layout import explained_groups
 
     known, root = _known(stored=False)

@@ -111,11 +111,15 @@ def test_a_map_is_judged_by_the_sign_of_its_method_not_by_its_values(tmp_path: P
     assert spreads[sample(0, "lime/resnet50")] > spreads[sample(0, MAPS)] + 0.02
 
 
-def test_two_groups_of_a_dataset_are_one_study(tmp_path: Path, group: Group) -> None:
+def test_two_groups_of_a_dataset_are_one_study_whoever_measures_them_in_whatever_order(
+    tmp_path: Path, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
     maps = generator(1, "test", "maps").uniform(0, 1, (9, SIDE, SIDE)).astype(np.float16)
     second = write_group(tmp_path, {"gradcam/vit_b_16": maps}, key="catsdogscars-vit")
     plan = plan_for(explained([group, second])["sample_id"], 0)
+    monkeypatch.setenv("PASTA_WORKERS", "1")
     done = simulate([group, second], plan, parameters(), seed=0, protocol=PROTOCOL)
+    monkeypatch.setenv("PASTA_WORKERS", "2")
     turned = simulate([second, group], plan, parameters(), seed=0, protocol=PROTOCOL)
     for name, frame in done.annotations.parts().items():
         pd.testing.assert_frame_equal(frame, turned.annotations.parts()[name])

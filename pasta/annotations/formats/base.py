@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -14,59 +12,13 @@ from pasta.annotations.formats.files import STUDY, load_json
 from pasta.annotations.protocol import Protocol
 from pasta.annotations.records import Submission
 from pasta.errors import InputError
-from pasta.registry import Registry
-from pasta.text_files import FILE_LIMIT, LINE_LIMIT, read_start
+from pasta.text_files import FILE_LIMIT, read_start
 
-
-@dataclass(frozen=True)
-class Given:
-    """What is to be read, and what a reader may want to know."""
-
-    path: Path  # as the user gave it: a file or a folder
-    file: Path  # the file that was looked into
-    content: Any  # its JSON, or None for what is not JSON
-    protocol: Protocol
-    known_samples: pd.Index | None = None
-    annotators: Path | None = None
-    limit: int = FILE_LIMIT
-    line_limit: int = LINE_LIMIT
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format: for people, how it is told from others, and its reader."""
-
-    title: str
-    recognises: Callable[[Any], bool]
-    read: Callable[[Given], Submission]
-
-
-FORMATS: Registry[Format] = Registry("format")
-
-
-def _add(
-    key: str, title: str, recognises: Callable[[Any], bool]
-) -> Callable[[Callable[[Given], Submission]], Callable[[Given], Submission]]:
-    def register(read: Callable[[Given], Submission]) -> Callable[[Given], Submission]:
-        FORMATS.register(key)(Format(title, recognises, read))
-        return read
-
-    return register
-
-
-@_add("released", "human_annotations.json of the released PASTA dataset", released.is_released)
-def _released(given: Given) -> Submission:
-    return released.from_content(given.content, given.file, given.known_samples)
-
-
-@_add("label_studio", "Label Studio's export as JSON", label_studio.is_label_studio)
-def _label_studio(given: Given) -> Submission:
-    return label_studio.from_content(given.content, given.file, given.protocol)
-
-
-@_add("tidy", "tables as CSV", lambda content: content is None)
-def _tidy(given: Given) -> Submission:
-    return tidy.read_tidy(given.path, given.annotators, given.limit, given.line_limit)
+FORMATS = {
+    "released": "human_annotations.json of the released PASTA dataset",
+    "label_studio": "Label Studio's export as JSON",
+    "tidy": "tables as CSV",
+}
 
 
 def read(
@@ -75,7 +27,6 @@ def read(
     known_samples: pd.Index | None = None,
     annotators: Path | None = None,
     limit: int = FILE_LIMIT,
-    line_limit: int = LINE_LIMIT,
 ) -> Submission:
     """Read ratings in any of the formats; raises :class:`InputError` for what is in none.
 
@@ -90,22 +41,21 @@ def read(
         :func:`~pasta.annotations.formats.released.read_released`.
     annotators
         A CSV file with who rated; it takes the place of what the other formats say of people.
-    limit, line_limit
-        Largest size of a file and of a line of a table, in bytes.
+    limit
+        Largest size of a file, in bytes.
     """
     file = _file(path)
-    start = b"" if file.is_dir() else read_start(file)
-    content = load_json(file, limit) if start.startswith((b"[", b"{")) else None
-    given = Given(path, file, content, protocol, known_samples, annotators, limit, line_limit)
-    for entry in FORMATS.entries():
-        if entry.value.recognises(content):
-            found = entry.value.read(given)
-            break
+    if file.is_dir() or not read_start(file).startswith((b"[", b"{")):
+        return tidy.read_tidy(path, annotators, limit)
+    content = load_json(file, limit)
+    if released.is_released(content):
+        found = released.from_content(content, file, known_samples)
+    elif label_studio.is_label_studio(content):
+        found = label_studio.from_content(content, file, protocol)
     else:
-        titles = "; ".join(entry.value.title for entry in FORMATS.entries())
-        raise InputError("is in no known format", file=file, expected=titles)
-    if annotators is not None and content is not None:
-        found = _with_annotators(found, annotators, limit, line_limit)
+        raise InputError("is in no known format", file=file, expected="; ".join(FORMATS.values()))
+    if annotators is not None:
+        found = _with_annotators(found, annotators, limit)
     return replace(found, source=path.name)
 
 
@@ -124,8 +74,8 @@ def _file(path: Path) -> Path:
     return found[0]
 
 
-def _with_annotators(found: Submission, file: Path, limit: int, line_limit: int) -> Submission:
-    read = tidy.read_table(file, limit, line_limit)
+def _with_annotators(found: Submission, file: Path, limit: int) -> Submission:
+    read = tidy.read_table(file, limit)
     if read.table.name != "annotators":
         problem = f"is the {read.table.name} table"
         raise InputError(problem, file=file, expected="the annotators table")

@@ -18,7 +18,7 @@ from pasta.annotations.records import PARTS, Annotations, Finding, Submission
 from pasta.contracts import Table
 from pasta.errors import InputError
 from pasta.store import write_json
-from pasta.text_files import FILE_LIMIT, LINE_LIMIT, read_csv, write_csv
+from pasta.text_files import FILE_LIMIT, read_csv, write_csv
 
 _EXPECTED = "a header such as sample_id,annotator_id,question,rating"
 _NAMES = frozenset(name for table in PARTS.values() for name in table.columns)
@@ -33,12 +33,7 @@ class Read:
     findings: tuple[Finding, ...]  # rows that do not fit
 
 
-def read_tidy(
-    path: Path,
-    annotators: Path | None = None,
-    limit: int = FILE_LIMIT,
-    line_limit: int = LINE_LIMIT,
-) -> Submission:
+def read_tidy(path: Path, annotators: Path | None = None, limit: int = FILE_LIMIT) -> Submission:
     """Read a CSV file with one of the tables, or a folder of them.
 
     ``annotators`` is a CSV file with who rated, to be read along. The index of every frame is the
@@ -48,7 +43,7 @@ def read_tidy(
     tables: dict[str, pd.DataFrame] = {}
     findings: list[Finding] = []
     for file in files:
-        read = read_table(file, limit, line_limit)
+        read = read_table(file, limit)
         if read.table.name in tables:
             raise InputError(f"is a second file with the {read.table.name} table", file=file)
         tables[read.table.name] = read.frame
@@ -67,9 +62,9 @@ def csv_files(path: Path) -> list[Path]:
     return found
 
 
-def read_table(file: Path, limit: int = FILE_LIMIT, line_limit: int = LINE_LIMIT) -> Read:
+def read_table(file: Path, limit: int = FILE_LIMIT) -> Read:
     """Read a file and tell which of the tables it holds."""
-    text = read_csv(file, _NAMES, _EXPECTED, limit, line_limit)
+    text = read_csv(file, _NAMES, _EXPECTED, limit)
     names = list(text.frame.columns)
     table = _recognise(names)
     if table is None:
