@@ -194,6 +194,15 @@ def limit_threads() -> None:
     threadpool_limits(threads())
 
 
+def use_all_cores() -> None:
+    """Give this process all cores: for work that is not cut into units, such as one training."""
+    from threadpoolctl import threadpool_limits
+
+    number = machine().threads or cores()
+    torch.set_num_threads(number)
+    threadpool_limits(number)
+
+
 def map_units(
     function: Callable[[Unit], Result],
     units: Sequence[Unit],

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pasta.applications.run import FIGURE, Project, run_application
+from pasta.applications.run import Project, run_application
 from pasta.layout import groups
 from pasta.params import load_params
 from pasta.paths import DATA, project_root
@@ -19,7 +19,7 @@ def main(
     """Ask the public scorer about stored and prepared explanations."""
     root, params = project_root(), load_params()
     project = Project(groups(params), params, root / DATA)
-    run_application(name, project, root / DATA / "applications" / name, root / FIGURE)
+    run_application(name, project, root / DATA / "applications" / name)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ def main() -> None:
     params, root = load_params(), project_root()
     settings, folders = params.clip, [root / DATA / "images" / name for name in params.datasets]
     parts = [TrainingData(open_dataset(path), params.seed, params, root) for path in folders]
-    compute.limit_threads()
+    compute.use_all_cores()
     with (
         tracked_run(
             "classifiers", "clip", "clip", inputs=folders, params=settings.model_dump()

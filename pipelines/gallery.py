@@ -1,27 +1,34 @@
-"""DVC stage `gallery`: explanations of a few images side by side."""
+"""DVC stage `gallery`: pictures of the datasets, and of explanations side by side."""
 
 from __future__ import annotations
 
+from pasta import store
+from pasta.datasets.contact_sheet import contact_sheet
 from pasta.datasets.stored import open_dataset
 from pasta.explanations.gallery import BLACK_BOXES, concept_picture, saliency_picture, save
 from pasta.explanations.stored import StoredExplanations
-from pasta.layout import explained_groups
-from pasta.paths import FIGURES, project_root
+from pasta.layout import groups
+from pasta.params import load_params
+from pasta.paths import FIGURES, project_root, stage_folder
 from pasta.stage import run_stage
 
 IMAGES = 2  # of each group
 
 
 def main() -> None:
-    """Draw one picture per black box, methods beside each other, and one of concept models."""
+    """Draw all datasets with their parts, each black box with its methods, and concept models."""
+    params, out = load_params(), project_root() / FIGURES / "gallery"
+    folders = [stage_folder("images") / name for name in params.datasets]
+    with store.atomic(out / "datasets.jpg") as temporary:
+        options = {"format": "JPEG", "quality": 92, "subsampling": 0, "optimize": True}
+        contact_sheet(folders).save(temporary, **options)
     parts = [
         (open_dataset(group.images), StoredExplanations(group.explanations))
-        for group in explained_groups()
+        for group in groups(params)
     ]
-    out = project_root() / FIGURES
     for backbone in BLACK_BOXES:
-        save(saliency_picture(parts, backbone, IMAGES), out / f"gallery-{backbone}.jpg")
-    save(concept_picture(parts), out / "gallery-concepts.jpg")
+        save(saliency_picture(parts, backbone, IMAGES), out / f"{backbone}.jpg")
+    save(concept_picture(parts), out / "concepts.jpg")
 
 
 if __name__ == "__main__":

@@ -66,12 +66,9 @@ def overview(found: Found) -> Document:
     "dataset",
     about="images, models, techniques, votes, and what people prefer",
     reads=(VOTES, "analyse/dataset", "analyse/preference"),
-    figures=(
-        "datasets.jpg",
-        "gallery-resnet50.jpg",
-        "gallery-vit_b_16.jpg",
-        "gallery-clip_zero_shot.jpg",
-        "gallery-concepts.jpg",
+    figures=tuple(
+        f"gallery/{name}.jpg"
+        for name in ("datasets", "resnet50", "vit_b_16", "clip_zero_shot", "concepts")
     ),
 )
 def dataset(found: Found) -> Document:

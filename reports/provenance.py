@@ -8,9 +8,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from pasta.git import git_state
 from pasta.params import load_params
 from pasta.paths import DATA, LOCK, PARAMS
-from pasta.git import git_state
 
 DOT = "\N{MIDDLE DOT}"
 

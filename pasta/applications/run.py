@@ -33,13 +33,10 @@ from pasta.errors import PastaError
 from pasta.explanations.rendering import Pixels
 from pasta.layout import Group
 from pasta.params import Params
-from pasta.paths import FIGURES
 from pasta.registry import did_you_mean
 from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore
 from pasta.tracking import Run, tracked_run
-
-FIGURE = FIGURES / "steering.jpg"  # in the README
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Project:
 Outcome = tuple[Mapping[str, pd.DataFrame], Mapping[str, Pixels]]
 
 
-def run_application(name: str, project: Project, out: Path, figure: Path) -> None:
+def run_application(name: str, project: Project, out: Path) -> None:
     """Run one application and write its tables (CSV) and ``pictures`` into the folder ``out``.
 
     Steering also writes ``figure``: the best change as a picture or, if nobody gains from any, the
@@ -103,8 +100,7 @@ def run_application(name: str, project: Project, out: Path, figure: Path) -> Non
         found, pictures = work(project, run)
         store.write_csvs(found, out)
         for picture, pixels in pictures.items():
-            own = out / "pictures" / f"{picture}.jpg"
-            save_picture(pixels, figure if picture == README else own)
+            save_picture(pixels, out / "pictures" / f"{picture}.jpg")
         for table in found:
             run.log_file(out / f"{table}.csv", "tables")
 
@@ -167,7 +163,7 @@ def _tune(project: Project, run: Run) -> Outcome:
     return own, tuning_pictures(studies)
 
 
-README = "readme"  # the picture that is written elsewhere
+README = "readme"  # the picture that stage `headlines` puts into the README
 APPLICATIONS: dict[str, tuple[str, Callable[[Project, Run], Outcome]]] = {
     "mixture": ("mixture of methods", _mix),
     "steering": ("steering RISE", _steer),

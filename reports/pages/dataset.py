@@ -23,10 +23,10 @@ STATUSES = {
     "nan": "not a number",
 }
 GALLERIES = {
-    "gallery-resnet50": "Saliency maps of ResNet50, a row for each image.",
-    "gallery-vit_b_16": "Saliency maps of ViT-B for the same images.",
-    "gallery-clip_zero_shot": "Saliency maps of CLIP-zero-shot for the same images.",
-    "gallery-concepts": "Concept explanations: bars to the right speak for the predicted class.",
+    "resnet50": "Saliency maps of ResNet50, a row for each image.",
+    "vit_b_16": "Saliency maps of ViT-B for the same images.",
+    "clip_zero_shot": "Saliency maps of CLIP-zero-shot for the same images.",
+    "concepts": "Concept explanations: bars to the right speak for the predicted class.",
 }
 
 
@@ -42,8 +42,7 @@ def dataset_report(
         (dataset, model, measure, estimate, low, high) if known. ``preference``: those of
         :func:`analysis.suites.preference.preference_tables`.
     pictures
-        Files by name: datasets, gallery-resnet50, gallery-vit_b_16, gallery-clip_zero_shot,
-        gallery-concepts. Names that are not there are said to be missing.
+        Files by name: datasets, resnet50, vit_b_16, clip_zero_shot, concepts. Names that are not there are said to be missing.
     simulated
         Whether the votes are those of simulated raters.
     protocol

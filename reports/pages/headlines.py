@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pasta.paths import HEADLINES
 from pasta.git import committed
+from pasta.paths import HEADLINES
 from reports.document import Block, Column, Heading, PageBreak, Table, Text
 from reports.names import LEAVE_ONE_OUT, metric_title, scorer_name, technique_name
 from reports.pages.agreement import mode_sentence

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from analysis.resampling import coin_quantile, wilson_interval
-from tests.conftest import ROOT
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40, 333])

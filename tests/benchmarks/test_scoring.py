@@ -12,6 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from pasta.scoring.stacking import first_weights
+from pasta.scoring.training import Trained
 from sklearn.metrics import cohen_kappa_score
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler, TensorDataset
@@ -19,8 +21,6 @@ from torch.utils.data import DataLoader, Sampler, TensorDataset
 from pasta.params.scoring import ScorerParams
 from pasta.scoring.base import SCORERS, Rated
 from pasta.scoring.neural import NeuralScorer
-from pasta.scoring.stacking import first_weights
-from pasta.scoring.training import Trained
 from pasta.seeds import generator
 from tests.benchmarks.test_ratios import timed
 from tests.scoring.planted import SECOND_LOSS, planted, settings

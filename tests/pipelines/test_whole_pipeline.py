@@ -144,7 +144,7 @@ def test_every_technique_has_explained_original_and_perturbed_images(
         shares = store.read_json(folder / "explanations.json")["not_ok"]
         assert set(shares) == {row["technique"] for row in every}
     for name in ("resnet50", "vit_b_16", "clip_zero_shot", "concepts"):
-        with Image.open(project / f"reports/figures/gallery-{name}.jpg") as picture:
+        with Image.open(project / f"reports/figures/gallery/{name}.jpg") as picture:
             assert picture.width > 500
 
 
@@ -248,9 +248,9 @@ def test_what_is_exported_can_be_imported_unchanged(
 ) -> None:
     from pasta.annotations.batches import merged
     from pasta.annotations.importing import import_file
-    from pasta.annotations.project import batches_of
     from pasta.annotations.protocol import load_protocol
     from pasta.annotations.rateable import explained
+    from pasta.annotations.study import batches_of
 
     out = tmp_path / "export"
     run("pasta", "annotations", "export", str(out), "--format", form, "--pictures")

@@ -93,7 +93,7 @@ def test_every_part_is_there_with_its_numbers(whole: Document) -> None:
 
 def test_pictures_that_were_not_drawn_are_said_to_be_missing(whole: Document) -> None:
     notes = [block.text for block in whole.blocks if isinstance(block, Note)]
-    assert any("gallery-resnet50 has not been drawn" in note for note in notes)
+    assert any("resnet50 has not been drawn" in note for note in notes)
     assert not any("picture datasets" in note for note in notes)
     assert any(isinstance(block, Picture) and block.alt for block in whole.blocks)
 
