@@ -20,17 +20,21 @@ With one thread a process, sums of floats do not depend on the number of cores.
 
 from __future__ import annotations
 
+import atexit
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import distributed
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from pasta.errors import InputError, PastaError
@@ -42,6 +46,7 @@ Result = TypeVar("Result")
 Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 MACHINE = Path("machine.yaml")
+LITTLE = 12.0  # seconds of work that are not worth starting other processes for
 
 
 class Machine(BaseModel):
@@ -188,16 +193,12 @@ def cores() -> int:
 
 def limit_threads() -> None:
     """Give this process the threads it may have, in torch and in linear algebra."""
-    from threadpoolctl import threadpool_limits
-
     torch.set_num_threads(threads())
     threadpool_limits(threads())
 
 
 def use_all_cores() -> None:
     """Give this process all cores: for work that is not cut into units, such as one training."""
-    from threadpoolctl import threadpool_limits
-
     number = machine().threads or cores()
     torch.set_num_threads(number)
     threadpool_limits(number)
@@ -217,7 +218,8 @@ def map_units(
         compute (dataset, backbone, method, rows) and travels in a few bytes.
     units
         Small, picklable, and independent of each other. They are begun in order, so the longest
-        should come first.
+        should come first. The first is done in this process: where little is left after it, so
+        are the others.
     kept
         Finished units of an earlier attempt that was killed; results are added to it. Requires
         that results are dictionaries of arrays.
@@ -249,47 +251,64 @@ def map_all(function: Callable[[Unit], Result], units: Sequence[Unit]) -> list[R
 def _compute(
     function: Callable[[Unit], Result], units: Sequence[Unit]
 ) -> Iterator[tuple[int, Result]]:
-    if not machine().scheduler and (len(units) <= 1 or workers() <= 1):
+    """Here if it is little work or there is one worker, in other processes otherwise."""
+    begun = 0
+    if not machine().scheduler:
         limit_threads()
-        yield from enumerate(map(function, units))
+        started = time.perf_counter()
+        for begun, unit in enumerate(units, start=1):
+            yield begun - 1, function(unit)
+            left = (time.perf_counter() - started) / begun * (len(units) - begun)
+            if workers() > 1 and left > LITTLE:
+                break
+    if begun == len(units):
         return
-    import distributed
-
-    with ExitStack() as stack:
-        cluster = stack.enter_context(_cluster(len(units)))
-        client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-        futures = {
-            client.submit(_run, function, unit, pure=False, priority=-number): number
-            for number, unit in enumerate(units)
-        }
+    client = _client()
+    futures = {
+        client.submit(_run, function, units[number], pure=False, priority=-number): number
+        for number in range(begun, len(units))
+    }
+    try:
         for future in distributed.as_completed(list(futures), loop=client.loop):
             yield futures[future], future.result()
             future.release()
+    finally:
+        client.cancel(list(futures))
 
 
-def _cluster(units: int) -> AbstractContextManager[Any]:
+@lru_cache(maxsize=1)
+def _client() -> Any:
+    """The connection to the workers; they stay until this process ends."""
+    cluster = _cluster()
+    client = distributed.Client(cluster, set_as_default=False)
+    atexit.register(_close, client, cluster)
+    return client
+
+
+def _close(client: Any, cluster: Any) -> None:
+    client.close()
+    if not isinstance(cluster, str):
+        cluster.close()
+
+
+def _cluster() -> Any:
     """The address of a running scheduler, SLURM jobs, or processes of this machine."""
     own = machine()
     if own.scheduler == "slurm":
         return _slurm(own)
     if own.scheduler:
-        return nullcontext(own.scheduler)
-    import dask
-    import distributed
-
-    dask.config.set({"distributed.worker.daemon": True})
-    cluster: AbstractContextManager[Any] = distributed.LocalCluster(
-        n_workers=min(workers(), units),
+        return own.scheduler
+    return distributed.LocalCluster(
+        n_workers=workers(),
         threads_per_worker=1,
         processes=True,
-        dashboard_address="127.0.0.1:0",  # any free port
+        dashboard_address="127.0.0.1:0",
         memory_limit=0,
         silence_logs="ERROR",
     )
-    return cluster
 
 
-def _slurm(own: Machine) -> AbstractContextManager[Any]:
+def _slurm(own: Machine) -> Any:
     """Jobs on a SLURM cluster that leave before their time is over and come again as needed."""
     try:
         from dask_jobqueue import SLURMCluster
@@ -299,10 +318,9 @@ def _slurm(own: Machine) -> AbstractContextManager[Any]:
         ) from None
     settings = {"cores": 1, "processes": 1, "memory": "16GB", "walltime": "01:00:00", **own.slurm}
     settings.setdefault("worker_extra_args", ["--lifetime", "50m", "--lifetime-stagger", "5m"])
-    cluster: Any = SLURMCluster(**settings)
+    cluster = SLURMCluster(**settings)
     cluster.adapt(minimum=0, maximum=own.workers or 16)
-    context: AbstractContextManager[Any] = cluster
-    return context
+    return cluster
 
 
 def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
@@ -314,8 +332,6 @@ def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
 @lru_cache(maxsize=1)
 def _prepare_worker() -> None:
     """Worker i of this machine has GPU i for itself."""
-    import distributed
-
     name = str(distributed.get_worker().name)
     if device() == torch.device("cuda") and name.isdigit():
         os.environ["PASTA_DEVICE"] = f"cuda:{int(name) % torch.cuda.device_count()}"

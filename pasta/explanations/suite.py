@@ -77,7 +77,7 @@ def explain_group(
     earlier attempt has finished. Returns the seconds of each piece of work, longest first.
     """
     folder, dataset = group.explanations, open_dataset(group.images)
-    names = params.models[group.key].backbones
+    names = checkpoint.trained_models(group.models)
     ours = [one for one in techniques if one.backbone in names]
     backbones = [
         Backbone(group, name, params, root)

@@ -16,7 +16,7 @@ from pasta.models import (  # noqa: F401 (each import registers its model)
 from pasta.models.base import MODELS
 from pasta.params.models import ModelsParams
 
-ORDER = tuple(name for name in ModelsParams.model_fields if name != "dataset")
+ORDER = tuple(ModelsParams.model_fields)
 
 if set(ORDER) != set(MODELS):
     raise RuntimeError(f"the catalogue is out of step: {sorted(set(ORDER) ^ set(MODELS))}")

@@ -47,6 +47,11 @@ def write(state: Mapping[str, NDArray[Any]], folder: Path, card: Mapping[str, An
     store.write_json({**card, "weights_md5": file_md5(folder / WEIGHTS)}, folder / CARD)
 
 
+def trained_models(folder: Path) -> tuple[str, ...]:
+    """The trained classifiers in a group's folder, in the papers' order."""
+    return tuple(name for name in ModelsParams.model_fields if (folder / name / CARD).is_file())
+
+
 def read_card(folder: Path) -> dict[str, Any]:
     """The card of a checkpoint."""
     if not (folder / CARD).is_file():

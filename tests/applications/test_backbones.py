@@ -12,6 +12,7 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor
 
+from pasta import store
 from pasta.applications.backbones import (
     ALL,
     CONTRAST,
@@ -267,20 +268,16 @@ def test_fresh_images_are_test_images_that_nobody_has_rated(small: Small) -> Non
         fresh_images(small.group, small.params, 11, "a.b")
 
 
-def test_a_dataset_has_one_group_with_a_classifier_and_others_without(small: Small) -> None:
-    own = small.params.models[DATASET]
-    split = {
-        "a-vit": own.model_copy(update={"resnet50": None}),
-        "a-resnet": own.model_copy(update={"vit_b_16": None}),
-        "b": own,
-    }
-    params = small.params.model_copy(update={"models": split})
-    datasets = ("a", "a", "b")
-    groups = [Group(key, name, small.root) for key, name in zip(split, datasets, strict=True)]
-    assert [one.key for one in groups_with(groups, "resnet50", params)] == ["a-resnet", "b"]
-    assert [one.key for one in groups_with(groups, "vit_b_16", params)] == ["a-vit", "b"]
-    with pytest.raises(PastaError, match="no group of models has the classifier 'resnet'"):
-        groups_with(groups, "resnet", params)
+def test_a_dataset_has_one_group_with_a_classifier_and_others_without(tmp_path: Path) -> None:
+    trained = {"a-vit": ["vit_b_16"], "a-resnet": ["resnet50"], "b": ["vit_b_16", "resnet50"]}
+    groups = [Group(key, key[0], tmp_path) for key in trained]
+    for group in groups:
+        for name in trained[group.key]:
+            store.write_json({}, group.models / name / "model.json")
+    assert [one.key for one in groups_with(groups, "resnet50")] == ["a-resnet", "b"]
+    assert [one.key for one in groups_with(groups, "vit_b_16")] == ["a-vit", "b"]
+    with pytest.raises(PastaError, match="no group has trained the classifier 'labo'"):
+        groups_with(groups, "labo")
 
 
 def test_the_whole_comparison_of_two_towers(small: Small, tmp_path: Path) -> None:

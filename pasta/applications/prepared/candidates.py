@@ -203,7 +203,7 @@ def open_table(
     """
     search, held_out = list[LiveSubject](), list[LiveSubject]()
     shared: dict[str, Any] = {}
-    for group in groups_with(groups, technique.backbone, params):
+    for group in groups_with(groups, technique.backbone):
         fresh = fresh_images(group, params, sum(numbers), keys)
         model, _ = load(group.models / technique.backbone, params, root, shared)
         compute.place(model)
@@ -281,7 +281,7 @@ def _units(groups: Sequence[Group], params: Params, root: Path) -> list[Candidat
     own, units = params.applications.tuning, []
     for study in own.studies:
         technique = named(study.technique)
-        chosen = groups_with(groups, technique.backbone, params)
+        chosen = groups_with(groups, technique.backbone)
         model, _ = load(chosen[0].models / technique.backbone, params, root)
         grid = check_grid(technique, study.grid, model, params)
         for group in chosen:

@@ -19,6 +19,7 @@ from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.samples import chosen_rows
 from pasta.layout import Group
+from pasta.models.checkpoint import trained_models
 from pasta.models.data import as_tensor
 from pasta.params import Params
 from pasta.seeds import generator
@@ -85,9 +86,9 @@ def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
     return Fresh(dataset, rows.loc[list(names)].to_numpy())
 
 
-def groups_with(groups: Sequence[Group], backbone: str, params: Params) -> list[Group]:
+def groups_with(groups: Sequence[Group], backbone: str) -> list[Group]:
     """One group for each dataset: the one that has this classifier."""
-    own = [one for one in groups if backbone in params.models[one.key].backbones]
+    own = [one for one in groups if backbone in trained_models(one.models)]
     if not own:
-        raise PastaError(f"no group of models has the classifier {backbone!r}")
+        raise PastaError(f"no group has trained the classifier {backbone!r}: `dvc repro train`")
     return list({one.dataset: one for one in reversed(own)}.values())[::-1]

@@ -108,7 +108,7 @@ def prepare_masks(
     """
     own = params.applications.steering
     units, size = list[MaskUnit](), (0, 0)
-    for group, number in share_out(groups_with(groups, own.backbone, params), own.images):
+    for group, number in share_out(groups_with(groups, own.backbone), own.images):
         fresh = fresh_images(group, params, number, KEYS)
         size = fresh.dataset.pixels.shape[1:3]
         units += [
