@@ -20,8 +20,8 @@ def main() -> None:
     params, out = load_params(), project_root() / FIGURES / "gallery"
     folders = [stage_folder("images") / name for name in params.datasets]
     with store.atomic(out / "datasets.jpg") as temporary:
-        options = {"format": "JPEG", "quality": 92, "subsampling": 0, "optimize": True}
-        contact_sheet(folders).save(temporary, **options)
+        sheet = contact_sheet(folders)
+        sheet.save(temporary, format="JPEG", quality=92, subsampling=0, optimize=True)
     parts = [
         (open_dataset(group.images), StoredExplanations(group.explanations))
         for group in groups(params)

@@ -42,7 +42,8 @@ def dataset_report(
         (dataset, model, measure, estimate, low, high) if known. ``preference``: those of
         :func:`analysis.suites.preference.preference_tables`.
     pictures
-        Files by name: datasets, resnet50, vit_b_16, clip_zero_shot, concepts. Names that are not there are said to be missing.
+        Files by name: datasets, resnet50, vit_b_16, clip_zero_shot, concepts. Names that are not
+        there are said to be missing.
     simulated
         Whether the votes are those of simulated raters.
     protocol

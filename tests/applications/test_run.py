@@ -30,7 +30,7 @@ def test_every_application_has_a_section_of_the_parameters() -> None:
     assert set(APPLICATIONS) <= set(ApplicationsParams.model_fields)
 
 
-def test_tables_pictures_and_the_figure_are_written_in_one_tracked_run(
+def test_tables_and_pictures_are_written_in_one_tracked_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
@@ -40,10 +40,10 @@ def test_tables_pictures_and_the_figure_are_written_in_one_tracked_run(
         return {"curve": pd.DataFrame({"a": [1]})}, {"steering-0": pixels, README: pixels}
 
     monkeypatch.setitem(module.APPLICATIONS, "steering", ("steering RISE", work))
-    out, figure = tmp_path / "out", tmp_path / "figures/steering.jpg"
-    run_application("steering", project(tmp_path / "data"), out, figure)
+    out = tmp_path / "out"
+    run_application("steering", project(tmp_path / "data"), out)
     written = [file.relative_to(out).as_posix() for file in out.rglob("*") if file.is_file()]
-    assert sorted(written) == ["curve.csv", "pictures/steering-0.jpg"] and figure.is_file()
+    assert sorted(written) == ["curve.csv", "pictures/readme.jpg", "pictures/steering-0.jpg"]
     [run] = mlflow.search_runs(experiment_names=["applications"], output_format="list")
     assert run.info.run_name == "steering RISE" and run.data.params["masks"] == "1000"
     assert any(tag.endswith("score/public/scorer.json") for tag in run.data.tags)
@@ -51,4 +51,4 @@ def test_tables_pictures_and_the_figure_are_written_in_one_tracked_run(
 
 def test_an_unknown_application_is_named(tmp_path: Path) -> None:
     with pytest.raises(PastaError, match=r"no application 'mixtures'.*'mixture'"):
-        run_application("mixtures", project(tmp_path), tmp_path, tmp_path / "a.jpg")
+        run_application("mixtures", project(tmp_path), tmp_path)

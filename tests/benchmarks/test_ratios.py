@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 from analysis.classification import classification_scores
-from pasta.datasets.build import build_images
-from pasta.datasets.drawn.scene import Options
-from pasta.datasets.drawn.source import DrawnSource
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -37,18 +33,3 @@ def test_bootstrap_of_macro_f1_against_a_loop_over_scikit_learn() -> None:
     row = table.iloc[1]
     assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.02)
     print(f"\nbootstrap of macro-F1: {slow / fast:.0f}x a loop over scikit-learn ({fast:.3f} s)")
-
-
-@pytest.mark.parametrize("dataset", ["catsdogscars", "pascalpart", "monumai", "coco"])
-def test_drawing_with_two_processes_against_one(dataset: str, tmp_path: Path) -> None:
-    source = DrawnSource(dataset, 0, (600, 0, 0), Options())
-    items = list(source.items())
-
-    def draw(processes: int) -> None:
-        build_images(dataset, source, items, 96, tmp_path / str(processes), processes)
-
-    one, _ = timed(lambda: draw(1))
-    two, _ = timed(lambda: draw(2))
-    same = (tmp_path / "1/images.npy").read_bytes() == (tmp_path / "2/images.npy").read_bytes()
-    assert same
-    print(f"\n{dataset}: {600 / two:.0f} images/s, {one / two:.2f}x one process")

@@ -12,12 +12,12 @@ import pytest
 import torch
 from PIL import Image
 
+from pasta.compute import cores
 from pasta.embedding import inputs
 from pasta.embedding.encoders import OpenClip
 from pasta.explanations import rendering
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.opening import open_model
-from pasta.paths import processors
 from pasta.scoring.results import Score, Scores
 from pasta.scoring.score import PastaScore
 from tests.benchmarks.test_ratios import timed
@@ -50,7 +50,7 @@ def test_heat_maps_are_scored_faster_together_than_one_by_one(
     """The plain way draws, prepares (as open_clip does) and encodes one map after the other."""
     from open_clip import image_transform
 
-    torch.set_num_threads(processors())
+    torch.set_num_threads(cores())
     model, tokenizer = open_model("pasta-tiny", None)
     encoder = OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
     score = PastaScore.load("Q1", make_scorer(tmp_path, encoder), encoder=encoder)

@@ -33,7 +33,8 @@ def small_params(root: Path, key: str, backbones: tuple[str, ...] = BACKBONES) -
     params = load_params(file)
     own = params.models[DATASET]
     chosen = {name: getattr(own, name) for name in backbones}
-    return params.model_copy(update={"models": {key: ModelsParams(dataset=DATASET, **chosen)}})
+    own_models = {key: ModelsParams(**chosen)}
+    return params.model_copy(update={"models": own_models, "groups": {key: DATASET}})
 
 
 def explaining(params: Params, **values: Any) -> Params:
@@ -45,7 +46,7 @@ def explaining(params: Params, **values: Any) -> Params:
 def small_group(root: Path, params: Params) -> Group:
     """Images and classifiers of the only group of the parameters."""
     ((key, models),) = params.models.items()
-    group = Group(key, models.dataset, root / "pipelines/data")
+    group = Group(key, params.groups[key], root / "pipelines/data")
     if not group.images.exists():
         _draw(group, params)
     words = open_dataset(group.images).vocabulary

@@ -6,12 +6,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pasta import compute, store, tables
-from pasta.datasets.build import build_images
-from pasta.datasets.concepts import concept_table
+from pasta import compute
+from pasta.datasets.build import build_dataset
 from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
-from pasta.datasets.stored import CONCEPTS, open_dataset
+from pasta.datasets.stored import open_dataset
 from pasta.models.base import silent
 from pasta.models.data import TrainingData
 from pasta.params.clip import ClipParams, ClipTrainingParams
@@ -46,9 +45,6 @@ def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
 def drawn_data(root: Path, name: str, counts: tuple[int, int, int] = (24, 8, 8)) -> TrainingData:
     folder = root / name
     source = DrawnSource(name, 0, counts, Options())
-    build_images(name, source, list(source.items()), SIZE, folder)
-    data = open_dataset(folder)
-    concepts = concept_table(data.images, data.regions(), data.parts)
-    store.write(concepts, folder / CONCEPTS, tables.CONCEPTS, {"images": data.images})
+    build_dataset(name, source, list(source.items()), SIZE, folder)
     params: Any = SimpleNamespace(clip=clip_params())
     return TrainingData(open_dataset(folder), 0, params, root)

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from pasta import compute, store, tables
-from pasta.datasets.build import build_images, chosen_items, source_of
-from pasta.datasets.concepts import concept_table
-from pasta.datasets.stored import CONCEPTS, open_dataset
+from pasta import compute
+from pasta.datasets.build import build_dataset, chosen_items, source_of
+from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
 from pasta.models.base import silent
 from pasta.models.data import TrainingData
@@ -37,10 +36,7 @@ def tiny_group(root: Path, dataset: str = "monumai") -> Group:
     (root / PARAMS).write_text(profile_text("ci", ROOT))
     source = source_of(dataset, params, root)
     items = chosen_items(source, params.datasets[dataset])
-    build_images(dataset, source, items, params.image_size, group.images)
-    data = open_dataset(group.images)
-    concepts = concept_table(data.images, data.regions(), data.parts)
-    store.write(concepts, group.images / CONCEPTS, tables.CONCEPTS, {"images": data.images})
+    build_dataset(dataset, source, items, params.image_size, group.images)
     return group
 
 

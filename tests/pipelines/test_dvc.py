@@ -125,7 +125,7 @@ def test_the_pipeline_can_be_read() -> None:
 
 
 FORBIDDEN = re.compile(
-    r"persist|fingerprint|sys\.modules\[|os\._exit|\bgc\.|get_context\(.fork|importlib\.reload"
+    r"persist:|persist=|fingerprint|sys\.modules\[|os\._exit|\bgc\.|get_context\(.fork|importlib\.reload"
 )
 
 

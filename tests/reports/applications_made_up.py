@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from pasta.applications.backbone_trends import summarise_towers, tower_trends
-from pasta.applications.steering_study import curve
-from pasta.applications.tuning_search import Answer, Found
 
-from pasta.applications.backbones import SCORE_COLUMNS
+from pasta.applications.backbones import SCORE_COLUMNS, summarise_towers, tower_trends
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import run_mixture
 from pasta.applications.pareto import run_pareto
-from pasta.applications.tuning_choice import candidate_table, choose, verdict_table
+from pasta.applications.steering import curve
+from pasta.applications.tuning_choice import Answer, Found, candidate_table, choose, verdict_table
 from pasta.seeds import generator
 from tests.applications.made_up import measured, random_scores, settings
 

@@ -71,4 +71,4 @@ def _load_recorded(*arguments: Any) -> Any:
 
 if "PASTA_RECORD_PARAMS" in os.environ:
     _load = pasta.params.load_params
-    pasta.params.load_params = _load_recorded
+    pasta.params.load_params = _load_recorded  # type: ignore[assignment]
