@@ -7,8 +7,8 @@ from pasta.layout import groups
 from pasta.models.report import collect, titles
 from pasta.paths import DATA, FIGURES, project_root
 from pasta.stage import run_stage
-from reports.plots.classifiers import accuracy_figure
-from reports.plots.style import style
+from reports.source.plots.classifiers import accuracy_figure
+from reports.source.plots.style import style
 
 
 def main() -> None:

@@ -31,11 +31,11 @@ from pasta.paths import DATA, project_root
 from pasta.registry import Registry
 from pasta.stage import run_stage
 from pasta.tracking import Run, tracked_run
-from reports.names import metric_titles
-from reports.pages.headlines import headline_numbers
-from reports.plots.correlation import metric_heatmap
-from reports.replication.measured import study_facts
-from reports.replication.rows import published_techniques
+from reports.source.names import metric_titles
+from reports.source.pages.headlines import headline_numbers
+from reports.source.plots.correlation import metric_heatmap
+from reports.source.replication.measured import study_facts
+from reports.source.replication.rows import published_techniques
 
 Analysis = Callable[[list[Group], Params], Tables]
 ANALYSES: Registry[Analysis] = Registry("analysis")

@@ -7,8 +7,8 @@ import shutil
 from pasta import store
 from pasta.paths import FIGURES, HEADLINES, project_root, stage_folder
 from pasta.stage import run_stage
-from reports.found import Found
-from reports.pages.headlines import READS, headline_numbers
+from reports.source.found import Found
+from reports.source.pages.headlines import READS, headline_numbers
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pasta.stage import run_stage
-from reports.catalog import build
+from reports.source.catalog import build
 
 
 def main(name: Annotated[str, typer.Argument(help="overview, agreement, ...")]) -> None:

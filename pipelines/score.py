@@ -26,8 +26,8 @@ from pasta.scoring.serving import log_served
 from pasta.scoring.studies import Setup, setups
 from pasta.stage import run_stage
 from pasta.tracking import file_md5, require_tracking, tracked_run
-from reports.plots.score import score_figure
-from reports.plots.style import style
+from reports.source.plots.score import score_figure
+from reports.source.plots.style import style
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from pasta.paths import project_root
 from pasta.progress import lines
 from pasta.stage import run_stage
 from pasta.tracking import require_tracking
-from reports.plots.classifiers import confusion_figure, curves_figure
+from reports.source.plots.classifiers import confusion_figure, curves_figure
 
 
 def main(key: Annotated[str, typer.Argument(metavar="GROUP", help="a key of `models`")]) -> None:

@@ -64,9 +64,9 @@ def analyse(
     from analysis.suites.bias import bias_tables
     from analysis.suites.tables import joined
     from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
-    from reports.pages.agreement import agreement_report
-    from reports.pages.parts import printable
-    from reports.typesetting import compiled
+    from reports.source.pages.agreement import agreement_report
+    from reports.source.pages.parts import printable
+    from reports.source.typesetting import compiled
 
     categories = steps(scale)
     folder = out or Path(f"{ratings.stem}-agreement")
@@ -137,8 +137,8 @@ def _write(folder: Path, pdf: bytes, tables: dict[str, pd.DataFrame]) -> None:
 
 def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """The first findings, and where everything is."""
-    from reports.pages.agreement import look_at_sentence, mode_sentence, study_sentence
-    from reports.pages.bias import verdicts_sentence
+    from reports.source.pages.agreement import look_at_sentence, mode_sentence, study_sentence
+    from reports.source.pages.bias import verdicts_sentence
 
     told: Sequence[str] = [
         study_sentence(tables),

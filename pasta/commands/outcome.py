@@ -56,8 +56,8 @@ def _items(foreach: Any, params: Any) -> Iterable[str]:
 
 def _say_findings(root: Path) -> None:
     from pasta.commands.show import console
-    from reports.found import ANALYSES, SCORE, VOTES, Found
-    from reports.pages.headlines import headline_findings
+    from reports.source.found import ANALYSES, SCORE, VOTES, Found
+    from reports.source.pages.headlines import headline_findings
 
     found = Found(root, (VOTES, *ANALYSES, SCORE))
     votes = "simulated votes, which say nothing about people" if found.simulated else "votes"

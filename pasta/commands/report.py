@@ -24,7 +24,7 @@ def report(
     from pasta.commands.show import console, print_table
     from pasta.paths import project_root
     from pasta.progress import bar
-    from reports.catalog import build, names
+    from reports.source.catalog import build, names
 
     known = names()
     if listing:

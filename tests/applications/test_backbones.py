@@ -44,7 +44,7 @@ from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.prompts import prompts
 from pasta.params.applications import ApplicationsParams, BackbonesParams
 from pasta.seeds import generator
-from reports.plots.applications import backbone_figure
+from reports.source.plots.applications import backbone_figure
 from tests.applications.small import (
     DATASET,
     DEVICES,

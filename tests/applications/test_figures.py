@@ -9,7 +9,7 @@ import pytest
 from pasta.applications.mixture import run_mixture
 from pasta.applications.pareto import run_pareto
 from pasta.applications.steering import curve
-from reports.plots import applications as plots
+from reports.source.plots import applications as plots
 from tests.applications.made_up import measured, random_scores, settings
 
 

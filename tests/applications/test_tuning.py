@@ -41,7 +41,7 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.engine import Work, attributions
 from pasta.explanations.techniques import technique
 from pasta.models import checkpoint
-from reports.plots.applications import tuning_figure
+from reports.source.plots.applications import tuning_figure
 from tests.applications.small import DATASET, Small, small_project, with_classifier
 
 LIME, GRADCAM = technique("lime/resnet50"), technique("gradcam/resnet50")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from reports.document import Bullets, Document, Note, Table, Text
+from reports.source.document import Bullets, Document, Note, Table, Text
 
 TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")

@@ -14,11 +14,11 @@ import pytest
 
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.suites.tables import Tables
-from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
-from reports.pages.agreement import agreement_report, kinds_sentence
-from reports.pages.parts import printable
-from reports.typesetting import compiled
-from reports.words import interval, number, p_cell, p_value
+from reports.source.document import Bullets, Document, Heading, Note, Picture, Table, Text
+from reports.source.pages.agreement import agreement_report, kinds_sentence
+from reports.source.pages.parts import printable
+from reports.source.typesetting import compiled
+from reports.source.words import interval, number, p_cell, p_value
 from tests.analysis.lacking import LACKS, Frames, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate

@@ -11,16 +11,16 @@ import pytest
 from PIL import Image
 
 from pasta.annotations.protocol import load_protocol
-from reports.document import Document, Picture
-from reports.pages.applications import applications_findings, applications_report
-from reports.pages.applications_choice import change, served, verdict
-from reports.pages.applications_new_maps import (
+from reports.source.document import Document, Picture
+from reports.source.pages.applications import applications_findings, applications_report
+from reports.source.pages.applications_choice import change, served, verdict
+from reports.source.pages.applications_new_maps import (
     backbones_sentence,
     steering_sentence,
     tuning_sentence,
 )
-from reports.plots.applications import backbone_figure, spread, tuning_figure
-from reports.typesetting import compiled
+from reports.source.plots.applications import backbone_figure, spread, tuning_figure
+from reports.source.typesetting import compiled
 from tests.reports.applications_made_up import backbones, mixture, steering, tuning
 from tests.reports.studies import as_read, cells, words
 

@@ -15,11 +15,19 @@ from mlflow.utils.search_utils import SearchUtils
 from pasta import store
 from pasta.errors import PastaError
 from pasta.paths import DATA, HEADLINES
-from reports.catalog import REPORTS, build, names
-from reports.document import Bullets, Document, Note, Table, Text
-from reports.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found, beside_papers, kernel_widths
-from reports.pages.headlines import previous_headlines
-from reports.provenance import provenance, search
+from reports.source.catalog import REPORTS, build, names
+from reports.source.document import Bullets, Document, Note, Table, Text
+from reports.source.found import (
+    ANALYSES,
+    APPLICATIONS,
+    SCORE,
+    VOTES,
+    Found,
+    beside_papers,
+    kernel_widths,
+)
+from reports.source.pages.headlines import previous_headlines
+from reports.source.provenance import provenance, search
 from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
@@ -249,7 +257,8 @@ def test_tables_that_are_no_more_go(tmp_path: Path) -> None:
 
 def test_no_report_and_no_analysis_loads_torch() -> None:
     script = (
-        "import sys, reports.catalog, pipelines.analyse, pipelines.report, pipelines.headlines\n"
+        "import sys, reports.source.catalog\n"
+        "import pipelines.analyse, pipelines.report, pipelines.headlines\n"
         "sys.exit('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)

@@ -8,18 +8,18 @@ import pytest
 from scipy import stats
 
 from analysis.suites.correlation import correlation_tables, technique_values
-from reports.document import Picture
-from reports.names import metric_title, metric_titles
-from reports.pages.correlation import correlation_document
-from reports.plots.correlation import (
+from reports.source.document import Picture
+from reports.source.names import metric_title, metric_titles
+from reports.source.pages.correlation import correlation_document
+from reports.source.plots.correlation import (
     forest_figure,
     metric_heatmap,
     paper_heatmap,
     parts_heatmap,
     question_heatmap,
 )
-from reports.replication.rows import plain_variants, published_tables
-from reports.typesetting import compiled
+from reports.source.replication.rows import plain_variants, published_tables
+from reports.source.typesetting import compiled
 from tests.analysis.rows import one
 from tests.reports.studies import as_read, cells, rated, words
 

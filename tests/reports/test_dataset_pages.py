@@ -11,16 +11,16 @@ import pytest
 from analysis.suites.dataset import dataset_tables
 from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
-from reports.document import Bullets, Document, Heading, Note, Picture, Table, Text
-from reports.pages.dataset import dataset_report
-from reports.pages.preference import (
+from reports.source.document import Bullets, Document, Heading, Note, Picture, Table, Text
+from reports.source.pages.dataset import dataset_report
+from reports.source.pages.preference import (
     concordance_in_words,
     differences_in_words,
     favourites_in_words,
     mean_ranks_in_words,
     order_in_words,
 )
-from reports.typesetting import compiled
+from reports.source.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.names import METHODS, MODELS, model_name, scorer_name, technique_name
+from reports.source.names import METHODS, MODELS, model_name, scorer_name, technique_name
 
 
 def test_names_are_the_titles_of_the_registries() -> None:

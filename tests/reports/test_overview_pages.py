@@ -10,8 +10,8 @@ import pytest
 
 from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
-from reports.document import Document, Note, Picture, Table
-from reports.pages.headlines import (
+from reports.source.document import Document, Note, Picture, Table
+from reports.source.pages.headlines import (
     Parts,
     bias_findings,
     changes,
@@ -21,8 +21,8 @@ from reports.pages.headlines import (
     preference_findings,
     score_findings,
 )
-from reports.pages.overview import overview_report
-from reports.typesetting import compiled
+from reports.source.pages.overview import overview_report
+from reports.source.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.suites import agreement_and_bias
 from tests.reports import applications_made_up as made_up

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from reports.plots.preference import (
+from reports.source.plots.preference import (
     critical_difference_figure,
     favourites_figure,
     group_runs,
@@ -17,7 +17,7 @@ from reports.plots.preference import (
     ranking_figure,
     stars_figure,
 )
-from reports.plots.score import people_and_score_figure
+from reports.source.plots.score import people_and_score_figure
 
 KINDS = pd.DataFrame(
     {

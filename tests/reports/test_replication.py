@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 from pasta.explanations.techniques import Technique
-from reports.pages.replication import replication_document
-from reports.plots.replication import replication_figure
-from reports.replication.measured import study_facts
-from reports.replication.rows import (
+from reports.source.pages.replication import replication_document
+from reports.source.plots.replication import replication_figure
+from reports.source.replication.measured import study_facts
+from reports.source.replication.rows import (
     judged,
     over_runs,
     paper_rows,
@@ -20,8 +20,8 @@ from reports.replication.rows import (
     published_techniques,
     technique_keys,
 )
-from reports.replication.table import COLUMNS, SECTIONS, replication_table, verdict_counts
-from reports.typesetting import compiled
+from reports.source.replication.table import COLUMNS, SECTIONS, replication_table, verdict_counts
+from reports.source.typesetting import compiled
 from tests.analysis.rows import one
 from tests.reports.studies import as_read, cells, rated, words
 

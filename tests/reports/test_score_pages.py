@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from reports.document import Document, Picture
-from reports.names import LEAVE_ONE_OUT, OWN_VOTE
-from reports.pages.score import score_document, study_rows, titles_of
-from reports.plots.score import ablation_figure, differences_figure
-from reports.replication.rows import published_tables
-from reports.typesetting import compiled
+from reports.source.document import Document, Picture
+from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
+from reports.source.pages.score import score_document, study_rows, titles_of
+from reports.source.plots.score import ablation_figure, differences_figure
+from reports.source.replication.rows import published_tables
+from reports.source.typesetting import compiled
 from tests.reports.studies import as_read, cells, words
 
 SUMMARY = ["study", "level", "question", "measure", "mean", "sd", "n", "reason"]

@@ -14,7 +14,7 @@ from pasta.layout import groups
 from pasta.params import load_params
 from pasta.paths import DATA
 from pipelines import analyse
-from reports import found
+from reports.source import found
 from tests.conftest import ROOT
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from reports import words
-from reports.document import (
+from reports.source import words
+from reports.source.document import (
     Block,
     Bullets,
     Column,
@@ -26,7 +26,7 @@ from reports.document import (
     Text,
     spans,
 )
-from reports.typesetting import compiled, typeset
+from reports.source.typesetting import compiled, typeset
 
 
 def figure() -> Figure:

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.names import BEST, LEAVE_ONE_OUT, scorer_name
-from reports.plots.preference import panels_figure
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.names import BEST, LEAVE_ONE_OUT, scorer_name
+from reports.source.plots.preference import panels_figure
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches, the width of the text
 _MEASURES = {

@@ -8,12 +8,22 @@ from pathlib import Path
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.document import Block, Column, Document, Heading, Note, PageBreak, Picture, Table, Text
-from reports.names import METHODS, dataset_name, model_name, technique_name
-from reports.pages.parts import Tables, chosen, missing, one, picture, table
-from reports.pages.preference import preference_blocks
-from reports.plots.preference import perturbations_figure, stars_figure
-from reports.words import count, listed, number, share, whole
+from reports.source.document import (
+    Block,
+    Column,
+    Document,
+    Heading,
+    Note,
+    PageBreak,
+    Picture,
+    Table,
+    Text,
+)
+from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.pages.parts import Tables, chosen, missing, one, picture, table
+from reports.source.pages.preference import preference_blocks
+from reports.source.plots.preference import perturbations_figure, stars_figure
+from reports.source.words import count, listed, number, share, whole
 
 SPLITS = ("train", "validation", "test")
 STATUSES = {

@@ -6,18 +6,28 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reports.document import Block, Bullets, Column, Document, Heading, Note, Picture, Table, Text
-from reports.names import metric_title, metric_titles, model_name
-from reports.plots.correlation import (
+from reports.source.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Heading,
+    Note,
+    Picture,
+    Table,
+    Text,
+)
+from reports.source.names import metric_title, metric_titles, model_name
+from reports.source.plots.correlation import (
     forest_figure,
     metric_heatmap,
     paper_heatmap,
     parts_heatmap,
     question_heatmap,
 )
-from reports.replication.rows import judged, texts
-from reports.replication.table import RELEASED, correlation_rows, value_rows
-from reports.words import DASH, count, interval, number, p_value, share
+from reports.source.replication.rows import judged, texts
+from reports.source.replication.table import RELEASED, correlation_rows, value_rows
+from reports.source.words import DASH, count, interval, number, p_value, share
 
 Frames = Mapping[str, pd.DataFrame]
 KINDS = {"all": "all explanations", "saliency": "saliency maps", "concept": "concepts"}

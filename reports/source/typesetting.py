@@ -1,4 +1,4 @@
-"""From a :class:`reports.document.Document` to a PDF, with Typst. Two builds are byte-equal."""
+"""From a document to a PDF, with Typst. Two builds are byte-equal."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from pasta import store
 from pasta.errors import PastaError
-from reports.document import Document, Picture
-from reports.plots.style import style
+from reports.source.document import Document, Picture
+from reports.source.plots.style import style
 
 _SVG_DPI = 72
 TEMPLATE = Path(__file__).with_name("templates") / "report.typ"

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.document import Block, Bullets, Column, Document, Heading, Note, Table, Text
-from reports.pages.applications_choice import (
+from reports.source.document import Block, Bullets, Column, Document, Heading, Note, Table, Text
+from reports.source.pages.applications_choice import (
     CROSSED,
     ELSEWHERE,
     HELD_OUT,
@@ -26,7 +26,7 @@ from reports.pages.applications_choice import (
     top,
     verdict,
 )
-from reports.pages.applications_new_maps import (
+from reports.source.pages.applications_new_maps import (
     ALL,
     CONTRAST,
     backbones_blocks,
@@ -36,9 +36,9 @@ from reports.pages.applications_new_maps import (
     tuning_blocks,
     tuning_finding,
 )
-from reports.pages.parts import Tables, chosen, one, table
-from reports.replication.rows import published_table
-from reports.words import count, listed, number, share
+from reports.source.pages.parts import Tables, chosen, one, table
+from reports.source.replication.rows import published_table
+from reports.source.words import count, listed, number, share
 
 
 def applications_report(

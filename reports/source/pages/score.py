@@ -7,12 +7,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from reports.document import Block, Bullets, Column, Document, Heading, Note, Picture, Table, Text
-from reports.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
-from reports.pages.parts import chosen, one, picture, table
-from reports.plots.score import ablation_figure, differences_figure, score_figure
-from reports.replication.table import ABLATION_MEASURES, ablation_levels
-from reports.words import DASH, count, interval, listed, number, p_value, share, signed
+from reports.source.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Heading,
+    Note,
+    Picture,
+    Table,
+    Text,
+)
+from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
+from reports.source.pages.parts import chosen, one, picture, table
+from reports.source.plots.score import ablation_figure, differences_figure, score_figure
+from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
+from reports.source.words import DASH, count, interval, listed, number, p_value, share, signed
 
 Frames = Mapping[str, pd.DataFrame]
 _MEASURES = {

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports import words
+from reports.source import words
 
 Format = Literal["text", "0", "0.0", "0.00", "0.000", "p", "percent", "signed", "interval"]
 _WRITTEN: dict[str, Callable[[Any], str]] = {

@@ -14,8 +14,8 @@ from pasta import store
 from pasta.annotations.protocol import Protocol, load_protocol
 from pasta.params import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
-from reports.replication.rows import published_tables
-from reports.replication.table import replication_table
+from reports.source.replication.rows import published_tables
+from reports.source.replication.table import replication_table
 
 VOTES, SCORE = "votes", "score"
 ANALYSES = tuple(

@@ -9,8 +9,8 @@ from unicodedata import category, normalize
 import numpy as np
 import pandas as pd
 
-from reports.document import Block, Note, Picture
-from reports.words import interval, listed, number
+from reports.source.document import Block, Note, Picture
+from reports.source.words import interval, listed, number
 
 Tables = Mapping[str, pd.DataFrame]
 ALPHA = 0.05

@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from reports.document import Block, Column, Heading, Note, Picture, Table, Text
-from reports.names import METHODS, dataset_name, model_name, technique_name
-from reports.pages.parts import Tables, chosen, one, picture, table
-from reports.plots.applications import comparison_figure, pareto_figure, wins_figure
-from reports.replication.rows import published_table
-from reports.words import count, interval, listed, number, share, signed
+from reports.source.document import Block, Column, Heading, Note, Picture, Table, Text
+from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.pages.parts import Tables, chosen, one, picture, table
+from reports.source.plots.applications import comparison_figure, pareto_figure, wins_figure
+from reports.source.replication.rows import published_table
+from reports.source.words import count, interval, listed, number, share, signed
 
 Parts = Mapping[str, Mapping[str, pd.DataFrame]]
 Verdict = Literal["better", "worse", "open", "unknown"]

@@ -8,8 +8,18 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.document import Block, Bullets, Column, Document, Heading, Note, Picture, Table, Text
-from reports.pages.bias import (
+from reports.source.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Heading,
+    Note,
+    Picture,
+    Table,
+    Text,
+)
+from reports.source.pages.bias import (
     likeness_section,
     likeness_sentence,
     order_section,
@@ -17,7 +27,7 @@ from reports.pages.bias import (
     people_section,
     verdicts_sentence,
 )
-from reports.pages.parts import (
+from reports.source.pages.parts import (
     HONEST,
     MEAN,
     OVERALL,
@@ -33,7 +43,7 @@ from reports.pages.parts import (
     whole_question,
     with_interval,
 )
-from reports.plots.agreement import (
+from reports.source.plots.agreement import (
     MOST_ROWS,
     WIDTH,
     kinds_figure,
@@ -43,7 +53,7 @@ from reports.plots.agreement import (
     pairs_figure,
     profiles_figure,
 )
-from reports.words import count, interval, listed, number, signed, whole
+from reports.source.words import count, interval, listed, number, signed, whole
 
 _TITLES = {
     PUBLISHED: "mode, as published",

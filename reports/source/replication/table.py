@@ -8,8 +8,8 @@ from functools import partial
 
 import pandas as pd
 
-from reports.names import PERTURBATION_TITLES
-from reports.replication.rows import (
+from reports.source.names import PERTURBATION_TITLES
+from reports.source.replication.rows import (
     GIVEN,
     OUT_OF_REACH,
     PERTURBATIONS,
@@ -159,7 +159,7 @@ def question_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
 def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
     """Numbers in the running text.
 
-    ``ours["facts"]`` has fact, estimate, low, high, n (see :mod:`reports.replication.measured`).
+    ``ours["facts"]`` has fact, estimate, low, high, n (:mod:`.measured`).
     """
     rows = [
         {
@@ -492,11 +492,11 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     Parameters
     ----------
     published
-        The papers' tables by file name (:func:`reports.replication.rows.published_tables`).
+        The papers' tables by file name (:func:`reports.source.replication.rows.published_tables`).
     ours
         Tables as they are there: ``correlations`` and ``values`` (analysis.suites.correlation),
         ``score`` (the score's summary), ``technique_scores`` and ``positions``
-        (analysis.suites.preference), ``facts`` (:mod:`reports.replication.measured`),
+        (analysis.suites.preference), ``facts`` (:mod:`reports.source.replication.measured`),
         ``seconds``, ``kernel_width``, ``latec``, ``metapredictor``, ``human_attention``. What is
         not there makes rows that say so.
 

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports import words
-from reports.names import technique_name
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source import words
+from reports.source.names import technique_name
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches: the width of a report's text, so that letters keep their size
 ROW = 0.165  # inches for one technique

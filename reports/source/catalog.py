@@ -11,18 +11,18 @@ from pathlib import Path
 
 from pasta.paths import FIGURES, project_root
 from pasta.registry import Registry
-from reports.document import Document
-from reports.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found
-from reports.pages.agreement import agreement_report
-from reports.pages.applications import applications_report
-from reports.pages.correlation import correlation_document
-from reports.pages.dataset import dataset_report
-from reports.pages.headlines import headline_numbers, previous_headlines
-from reports.pages.overview import overview_report
-from reports.pages.replication import replication_document
-from reports.pages.score import score_document
-from reports.provenance import provenance
-from reports.typesetting import typeset
+from reports.source.document import Document
+from reports.source.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found
+from reports.source.pages.agreement import agreement_report
+from reports.source.pages.applications import applications_report
+from reports.source.pages.correlation import correlation_document
+from reports.source.pages.dataset import dataset_report
+from reports.source.pages.headlines import headline_numbers, previous_headlines
+from reports.source.pages.overview import overview_report
+from reports.source.pages.replication import replication_document
+from reports.source.pages.score import score_document
+from reports.source.provenance import provenance
+from reports.source.typesetting import typeset
 
 FOLDER = FIGURES.parent
 REPORTS: Registry[Callable[[Found], Document]] = Registry("report")

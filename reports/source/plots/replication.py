@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches, the width of the text
 _MARKS = {"agrees": (PALETTE[0], "o"), "differs": (PALETTE[1], "x")}

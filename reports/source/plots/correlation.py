@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches, the width of the text
 _SCALE = 0.9  # correlations from here on have the full colour

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pasta.annotations.protocol import Protocol
-from reports.document import Block, Bullets, Document, Heading, Note, Text
-from reports.pages.applications import applications_findings
-from reports.pages.headlines import (
+from reports.source.document import Block, Bullets, Document, Heading, Note, Text
+from reports.source.pages.applications import applications_findings
+from reports.source.pages.headlines import (
     Parts,
     agreement_findings,
     bias_findings,
@@ -17,10 +17,10 @@ from reports.pages.headlines import (
     preference_findings,
     score_findings,
 )
-from reports.pages.parts import known, picture, table, why_missing
-from reports.plots.preference import KIND_COLOURS, groups_figure
-from reports.plots.score import people_and_score_figure
-from reports.words import count, listed
+from reports.source.pages.parts import known, picture, table, why_missing
+from reports.source.plots.preference import KIND_COLOURS, groups_figure
+from reports.source.plots.score import people_and_score_figure
+from reports.source.words import count, listed
 
 MORE = {
     "dataset": "images, models, techniques, gallery, votes, and what people prefer",
@@ -49,7 +49,7 @@ def overview_report(
         Tables of any of ``dataset``, ``agreement``, ``preference``, ``correlation`` (as their
         suites leave them) and ``score`` (summary, differences).
     applications
-        Tables of any application, as for :func:`reports.pages.applications.applications_report`.
+        Tables of any application, as `applications_report` takes them.
     protocol, question
         What was asked; the question whose predicted stars the applications use.
     before

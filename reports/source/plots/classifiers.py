@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 
 def accuracy_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:

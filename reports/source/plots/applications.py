@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.names import METHODS
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.names import METHODS
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 _WORDS = {
     "score": "predicted stars",

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from reports.document import Block, Column, Heading, Note, Table, Text
-from reports.names import technique_name
-from reports.pages.applications_choice import (
+from reports.source.document import Block, Column, Heading, Note, Table, Text
+from reports.source.names import technique_name
+from reports.source.pages.applications_choice import (
     BLANK,
     DIFFERENCE,
     LEGEND,
@@ -24,10 +24,10 @@ from reports.pages.applications_choice import (
     top,
     verdict,
 )
-from reports.pages.parts import Tables, chosen, one, picture, table
-from reports.plots.applications import backbone_figure, steering_figure, tuning_figure
-from reports.replication.rows import published_table
-from reports.words import count, listed, number, share, signed, whole
+from reports.source.pages.parts import Tables, chosen, one, picture, table
+from reports.source.plots.applications import backbone_figure, steering_figure, tuning_figure
+from reports.source.replication.rows import published_table
+from reports.source.words import count, listed, number, share, signed, whole
 
 ALL, CONTRAST = "all methods", "activation - perturbation"
 FAMILIES = {"activation": "activation-based", "perturbation": "perturbation-based"}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.document import Block, Column, Heading, PageBreak, Table, Text
-from reports.names import model_name, technique_name
-from reports.pages.parts import ALPHA, Tables, known, missing, picture, table
-from reports.plots.preference import (
+from reports.source.document import Block, Column, Heading, PageBreak, Table, Text
+from reports.source.names import model_name, technique_name
+from reports.source.pages.parts import ALPHA, Tables, known, missing, picture, table
+from reports.source.plots.preference import (
     KIND_COLOURS,
     critical_difference_figure,
     favourites_figure,
@@ -18,7 +18,7 @@ from reports.plots.preference import (
     positions_figure,
     ranking_figure,
 )
-from reports.words import count, interval, listed, number, p_value, share, signed
+from reports.source.words import count, interval, listed, number, p_value, share, signed
 
 KINDS = {"concept": "concept explanations", "saliency": "saliency maps"}
 

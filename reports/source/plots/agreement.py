@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from reports.plots.style import FAINT, INK, PALETTE, style
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches between the margins of a page
 MOST_ROWS = 40

@@ -6,10 +6,10 @@ from math import isnan
 
 import pandas as pd
 
-from reports.document import Block, Column, Document, Heading, Note, Table, Text
-from reports.pages.parts import chosen, picture
-from reports.plots.replication import replication_figure
-from reports.replication.rows import (
+from reports.source.document import Block, Column, Document, Heading, Note, Table, Text
+from reports.source.pages.parts import chosen, picture
+from reports.source.plots.replication import replication_figure
+from reports.source.replication.rows import (
     AGREES,
     DIFFERS,
     NO_INTERVAL,
@@ -18,8 +18,8 @@ from reports.replication.rows import (
     VERDICTS,
     texts,
 )
-from reports.replication.table import verdict_counts
-from reports.words import count, interval, number, signed
+from reports.source.replication.table import verdict_counts
+from reports.source.words import count, interval, number, signed
 
 PAPERS = {
     "P1": "P1: PASTA, first version",
@@ -32,7 +32,7 @@ _TEXTS = ("paper_p", "reason", "reach", "quantity")
 
 
 def replication_document(rows: pd.DataFrame, *, simulated: bool = False) -> Document:
-    """Write the report from :func:`reports.replication.table.replication_table`."""
+    """Write the report from :func:`reports.source.replication.table.replication_table`."""
     filled = rows.assign(**{name: texts(rows[name]) for name in _TEXTS})
     blocks: list[Block] = [Heading("Printed and measured"), *_about(simulated)]
     if filled.empty:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from reports.document import Block, Bullets, Column, Heading, Note, Picture, Table, Text
-from reports.pages.parts import OVERALL, SURE, Tables, capital, known, missing_notes, only
-from reports.plots.agreement import LIKENESS, groups_figure, likeness_figure
-from reports.words import count, interval, listed, number, p_cell, p_value, share
+from reports.source.document import Block, Bullets, Column, Heading, Note, Picture, Table, Text
+from reports.source.pages.parts import OVERALL, SURE, Tables, capital, known, missing_notes, only
+from reports.source.plots.agreement import LIKENESS, groups_figure, likeness_figure
+from reports.source.words import count, interval, listed, number, p_cell, p_value, share
 
 
 def model_section(tables: Tables) -> list[Block]:

@@ -1,0 +1,1 @@
+"""Templates, figures and the published numbers behind the PDF reports."""
