@@ -29,6 +29,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import dask
 import distributed
 import numpy as np
 import torch
@@ -263,7 +264,7 @@ def _compute(
                 break
     if begun == len(units):
         return
-    client = _client()
+    client = _client(machine().scheduler, workers())
     futures = {
         client.submit(_run, function, units[number], pure=False, priority=-number): number
         for number in range(begun, len(units))
@@ -276,30 +277,35 @@ def _compute(
         client.cancel(list(futures))
 
 
-@lru_cache(maxsize=1)
-def _client() -> Any:
-    """The connection to the workers; they stay until this process ends."""
-    cluster = _cluster()
+@lru_cache
+def _client(scheduler: str, number: int) -> Any:
+    """The connection to workers; those of this machine stay until this process ends."""
+    cluster = _cluster(scheduler, number)
     client = distributed.Client(cluster, set_as_default=False)
-    atexit.register(_close, client, cluster)
+    _opened.extend([client] if isinstance(cluster, str) else [client, cluster])
     return client
 
 
-def _close(client: Any, cluster: Any) -> None:
-    client.close()
-    if not isinstance(cluster, str):
-        cluster.close()
+_opened: list[Any] = []  # connections and clusters
 
 
-def _cluster() -> Any:
+@atexit.register
+def close_workers() -> None:
+    """End the processes that :func:`map_units` has started; the next call starts new ones."""
+    _client.cache_clear()
+    while _opened:
+        _opened.pop(0).close(timeout=5)
+
+
+def _cluster(scheduler: str, number: int) -> Any:
     """The address of a running scheduler, SLURM jobs, or processes of this machine."""
-    own = machine()
-    if own.scheduler == "slurm":
-        return _slurm(own)
-    if own.scheduler:
-        return own.scheduler
+    if scheduler == "slurm":
+        return _slurm(machine())
+    if scheduler:
+        return scheduler
+    dask.config.set({"distributed.scheduler.worker-saturation": 1.0})  # no unit waits for another
     return distributed.LocalCluster(
-        n_workers=workers(),
+        n_workers=number,
         threads_per_worker=1,
         processes=True,
         dashboard_address="127.0.0.1:0",

@@ -240,12 +240,12 @@ def address() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-@pytest.mark.parametrize("workers", ["1", "8"])
-def test_one_worker_or_one_unit_stay_in_this_process(
-    monkeypatch: pytest.MonkeyPatch, workers: str, threads_as_before: None
+@pytest.mark.parametrize(("workers", "number"), [("1", 3), ("8", 1), ("8", 3)])
+def test_one_worker_one_unit_or_little_work_stay_in_this_process(
+    monkeypatch: pytest.MonkeyPatch, workers: str, number: int, threads_as_before: None
 ) -> None:
     monkeypatch.setenv("PASTA_WORKERS", workers)
-    units = [4, 3, 2] if workers == "1" else [4]
+    units = [4, 3, 2][:number]
     found = list(map_units(squared, units))
     assert [place for place, _ in found] == list(range(len(units)))  # in order
     assert {int(one["process"]) for _, one in found} == {os.getpid()}
@@ -274,13 +274,13 @@ def test_an_error_of_a_unit_is_raised_here(
     assert map_all(slow_first, [1, 2]) == [1, 2]
 
 
-def test_results_come_as_they_are_done_and_can_be_had_in_order(
+def test_every_result_comes_with_its_place_and_all_can_be_had_in_order(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("PASTA_SCHEDULER", address)
-    map_all(slow_first, [1, 2])  # both workers have imported what they need
-    assert [place for place, _ in map_units(slow_first, [0, 1, 2])] == [1, 2, 0]
-    assert map_all(slow_first, [0, 1, 2]) == [0, 1, 2]
+    found = list(map_units(slow_first, [2, 1, 0]))
+    assert sorted(found) == [(0, 2), (1, 1), (2, 0)]
+    assert map_all(slow_first, [2, 1, 0]) == [2, 1, 0]
 
 
 def test_results_do_not_depend_on_the_number_of_workers(
@@ -318,11 +318,13 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_nobody_stays(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PASTA_WORKERS", "2")
+    monkeypatch.setattr(compute, "LITTLE", -1.0)
     before = set(children(os.getpid()))
     units = [(str(project / "killed"), number) for number in range(6)]
     assert map_all(kills_itself_once, units) == [0, 10, 20, 30, 40, 50]
     begun = sorted(map(int, (project / "begun").read_text().split()))
     assert begun.count(2) == 2 and set(begun) == set(range(6))
+    compute.close_workers()
     left = [one for one in set(children(os.getpid())) - before if alive(one)]
     names = [Path(f"/proc/{one}/cmdline").read_text() for one in left]
     assert all("resource_tracker" in name for name in names)  # python's own, one a process
@@ -331,12 +333,13 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_nobody_stays(
 SCRIPT = """
 import os, sys
 os.environ["PASTA_WORKERS"] = "2"
-from pasta.compute import map_units
+from pasta import compute
 from tests.test_compute import slow_first
 
 if __name__ == "__main__":
-    for place, _ in map_units(slow_first, [1, 2, *[0] * 50]):
-        if place == 0:
+    compute.LITTLE = -1.0
+    for place, _ in compute.map_units(slow_first, [1, 2, *[0] * 50]):
+        if place == 1:
             print("going", flush=True)
 """
 

@@ -99,11 +99,11 @@ def test_pictures_that_were_not_drawn_are_said_to_be_missing(whole: Document) ->
 
 
 def test_nothing_at_all_still_makes_a_report_that_says_so() -> None:
-    document = dataset_report({}, {}, False, load_protocol())
+    document = dataset_report({}, {}, False, load_protocol("p2"))
     assert not any(isinstance(block, Table | Picture) for block in document.blocks)
     assert compiled(document, {}).startswith(b"%PDF")
     counted = {"dataset": dataset_tables(votes=VOTES, annotators=PEOPLE)}
-    reasons = dataset_report(counted, {}, False, load_protocol())
+    reasons = dataset_report(counted, {}, False, load_protocol("p2"))
     assert "no table of images was given" in words(reasons)
 
 
@@ -167,9 +167,8 @@ def test_a_ranking_without_agreement_names_no_winner() -> None:
 
 
 def test_the_published_protocol_says_which_questions_are_turned(whole: Document) -> None:
-    fewer = [
-        name for name in load_protocol().stars if load_protocol().question(name).direction == -1
-    ]
+    protocol = load_protocol("p2")
+    fewer = [name for name in protocol.stars if protocol.question(name).direction == -1]
     assert f"On {fewer[0]} fewer stars are better" in words(whole)
 
 
