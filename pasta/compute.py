@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -47,7 +46,6 @@ Result = TypeVar("Result")
 Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 MACHINE = Path("machine.yaml")
-LITTLE = 12.0  # seconds of work that are not worth starting other processes for
 
 
 class Machine(BaseModel):
@@ -192,23 +190,32 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def set_threads(default: int = 1) -> None:
+    """Give this process its threads, in torch and in linear algebra.
+
+    The machine's setting goes first. By default a process has one: it is one of many, and sums of
+    floats then do not depend on the number of cores.
+    """
+    number = machine().threads or (default if device().type == "cpu" else threads())
+    torch.set_num_threads(number)
+    threadpool_limits(number)
+
+
 def limit_threads() -> None:
-    """Give this process the threads it may have, in torch and in linear algebra."""
-    torch.set_num_threads(threads())
-    threadpool_limits(threads())
+    """Give this process as many threads as each of many has."""
+    set_threads(threads())
 
 
 def use_all_cores() -> None:
     """Give this process all cores: for work that is not cut into units, such as one training."""
-    number = machine().threads or cores()
-    torch.set_num_threads(number)
-    threadpool_limits(number)
+    set_threads(cores())
 
 
 def map_units(
     function: Callable[[Unit], Result],
     units: Sequence[Unit],
     kept: KeptUnits | None = None,
+    little: bool = False,
 ) -> Iterator[tuple[int, Result]]:
     """Apply a function to units of work; yield the place and result of each as it is done.
 
@@ -219,11 +226,12 @@ def map_units(
         compute (dataset, backbone, method, rows) and travels in a few bytes.
     units
         Small, picklable, and independent of each other. They are begun in order, so the longest
-        should come first. The first is done in this process: where little is left after it, so
-        are the others.
+        should come first. A single unit has all cores of this machine.
     kept
         Finished units of an earlier attempt that was killed; results are added to it. Requires
         that results are dictionaries of arrays.
+    little
+        The work takes seconds, less than other processes need to start: do it here.
 
     Returns
     -------
@@ -232,42 +240,41 @@ def map_units(
     """
     missing = list(range(len(units)))
     if kept is not None:
-        for place_ in list(missing):
-            found = kept.read(units[place_])
+        for number in list(missing):
+            found = kept.read(units[number])
             if found is not None:
-                missing.remove(place_)
-                yield place_, found  # type: ignore[misc]
-    for number, result in _compute(function, [units[one] for one in missing]):
+                missing.remove(number)
+                yield number, found  # type: ignore[misc]
+    if machine().scheduler or not (little or len(units) == 1 or workers() == 1):
+        results = _distribute(function, [units[number] for number in missing])
+    else:
+        set_threads(cores() if len(units) == 1 else 1)
+        results = enumerate(function(units[number]) for number in missing)
+    for place, result in results:
+        number = missing[place]
         if kept is not None:
-            kept.write(units[missing[number]], _arrays(result))
-        yield missing[number], result
+            kept.write(units[number], _arrays(result))
+        yield number, result
 
 
-def map_all(function: Callable[[Unit], Result], units: Sequence[Unit]) -> list[Result]:
+def map_all(
+    function: Callable[[Unit], Result], units: Sequence[Unit], little: bool = False
+) -> list[Result]:
     """The results of all units, in their order."""
-    found = dict(map_units(function, units))
+    found = dict(map_units(function, units, little=little))
     return [found[number] for number in range(len(units))]
 
 
-def _compute(
+def _distribute(
     function: Callable[[Unit], Result], units: Sequence[Unit]
 ) -> Iterator[tuple[int, Result]]:
-    """Here if it is little work or there is one worker, in other processes otherwise."""
-    begun = 0
-    if not machine().scheduler:
-        limit_threads()
-        started = time.perf_counter()
-        for begun, unit in enumerate(units, start=1):
-            yield begun - 1, function(unit)
-            left = (time.perf_counter() - started) / begun * (len(units) - begun)
-            if workers() > 1 and left > LITTLE:
-                break
-    if begun == len(units):
+    """On processes of this machine, or wherever the scheduler has its workers."""
+    if not units:
         return
     client = _client(machine().scheduler, workers())
     futures = {
-        client.submit(_run, function, units[number], pure=False, priority=-number): number
-        for number in range(begun, len(units))
+        client.submit(_run, function, unit, pure=False, priority=-number): number
+        for number, unit in enumerate(units)
     }
     try:
         for future in distributed.as_completed(list(futures), loop=client.loop):

@@ -246,7 +246,7 @@ def test_one_worker_one_unit_or_little_work_stay_in_this_process(
 ) -> None:
     monkeypatch.setenv("PASTA_WORKERS", workers)
     units = [4, 3, 2][:number]
-    found = list(map_units(squared, units))
+    found = list(map_units(squared, units, little=workers == "8"))
     assert [place for place, _ in found] == list(range(len(units)))  # in order
     assert {int(one["process"]) for _, one in found} == {os.getpid()}
     assert list(map_units(squared, [])) == []
@@ -318,7 +318,6 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_nobody_stays(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PASTA_WORKERS", "2")
-    monkeypatch.setattr(compute, "LITTLE", -1.0)
     before = set(children(os.getpid()))
     units = [(str(project / "killed"), number) for number in range(6)]
     assert map_all(kills_itself_once, units) == [0, 10, 20, 30, 40, 50]
@@ -337,7 +336,6 @@ from pasta import compute
 from tests.test_compute import slow_first
 
 if __name__ == "__main__":
-    compute.LITTLE = -1.0
     for place, _ in compute.map_units(slow_first, [1, 2, *[0] * 50]):
         if place == 1:
             print("going", flush=True)

@@ -24,6 +24,7 @@ from pasta.params import DatasetParams, Params
 from pasta.progress import bar
 
 CHUNK = 32  # images in a unit of work
+LITTLE = 2000  # images that are drawn in seconds
 NOTHING = np.empty((0, 0), dtype=np.uint8)
 
 
@@ -78,7 +79,7 @@ def build_dataset(
         store.new_array(out / PARTS, (n, size, size), np.uint8) as parts,
         bar(f"images of {dataset}", n, "images") as progress,
     ):
-        for place, found in map_units(load_images, units):
+        for place, found in map_units(load_images, units, little=n <= LITTLE):
             for row, record in enumerate(found, start=place * CHUNK):
                 pixels[row], parts[row] = record.image, record.parts
             records[place] = tuple(

@@ -27,6 +27,8 @@ from pasta.layout import Group
 from pasta.params import Params
 from pasta.params.annotations import SimulationParams
 
+LITTLE = 20_000  # samples whose explanations are measured in seconds
+
 
 @dataclass(frozen=True)
 class Simulated:
@@ -52,7 +54,7 @@ def simulate(
     Every explanation of the groups takes part in standardising the properties, planned or not, so
     that a longer plan does not change the votes of a shorter one.
     """
-    properties = pd.concat(map_all(measure, groups), ignore_index=True)
+    properties = pd.concat(map_all(measure, groups, little=len(plan) < LITTLE), ignore_index=True)
     regions = read_all(groups, tables.REGIONS)
     quality = qualities(properties, params, seed)
     raters = draw_raters(plan["annotator_id"], params.raters, seed)
