@@ -42,6 +42,7 @@ def run(project: Path) -> Runner:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PASTA_RECORD_PARAMS", str(noted))
         patch.setenv("PASTA_TEST_PATH", str(Path(__file__).parent / "recorder"))
+        patch.setenv("PASTA_WORKERS", "1")
         call("dvc", "repro")
     return call
 
@@ -77,11 +78,11 @@ def test_every_parameter_that_a_stage_reads_is_declared(run: Runner, project: Pa
     assert (project / "noted/score.txt").read_text()  # the recorder was at work
 
 
-def test_two_runs_make_the_same_bytes(run: Runner, project: Path, tmp_path: Path) -> None:
+def test_a_run_with_other_workers_makes_the_same_bytes(run: Runner, project: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     subprocess.run(["git", "clone", "-q", str(project), str(again)], check=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PASTA_WORKERS", "1")
+        patch.setenv("PASTA_WORKERS", "2")
         runner(again)("dvc", "repro")
     first, second = locked_md5s(project), locked_md5s(again)
     assert first.keys() == second.keys() and len(first) > 30
