@@ -22,11 +22,12 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import dask
 import distributed
@@ -39,10 +40,11 @@ from torch import Tensor, nn
 
 from pasta.errors import InputError, PastaError
 from pasta.paths import project_root
-from pasta.resume import Arrays, KeptUnits
+from pasta.resume import Arrays, KeptUnits, code_key
 
 Unit = TypeVar("Unit")
 Result = TypeVar("Result")
+Remembered = TypeVar("Remembered", bound=Callable[..., Any])
 Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 MACHINE = Path("machine.yaml")
@@ -273,7 +275,7 @@ def _distribute(
         return
     client = _client(machine().scheduler, workers())
     futures = {
-        client.submit(_run, function, unit, pure=False, priority=-number): number
+        client.submit(_run, function, unit, _RUN, code_key(), pure=False, priority=-number): number
         for number, unit in enumerate(units)
     }
     try:
@@ -336,9 +338,32 @@ def _slurm(own: Machine) -> Any:
     return cluster
 
 
-def _run(function: Callable[[Unit], Result], unit: Unit) -> Result:
-    """On a worker: the right number of threads, then the work."""
+def remember(function: Remembered) -> Remembered:
+    """Cache what units of one stage share, such as an opened dataset, for as long as it runs.
+
+    A worker of a cluster outlives the stage, and the same path may hold other data for the next.
+    """
+    cached: Any = lru_cache(maxsize=4)(function)
+    _remembered.append(cached)
+    return cast(Remembered, cached)
+
+
+_RUN = secrets.token_hex(8)  # of this process
+_remembered: list[Any] = []
+_last_run: list[str] = []  # that a worker has worked for
+
+
+def _run(function: Callable[[Unit], Result], unit: Unit, run: str, code: str) -> Result:
+    """On a worker: the same code as the driver's, nothing of an earlier stage, then the work."""
     _prepare_worker()
+    if code != code_key():
+        raise PastaError(
+            "a worker of the scheduler has loaded other code than this process: restart the workers"
+        )
+    if _last_run != [run]:
+        _last_run[:] = [run]
+        for cached in _remembered:
+            cached.cache_clear()
     return function(unit)
 
 

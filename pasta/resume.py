@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,18 @@ def stage_key(root: Path, inputs: Iterable[Path]) -> str:
         digest.update(name.as_posix().encode())
         with file.open("rb") as opened:
             digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def code_key() -> str:
+    """The sha256 of the source code as it was when this process first asked."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for folder in CODE:
+        for file in _files(root / folder):
+            if _is_source(root, file):
+                digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 
 

@@ -329,6 +329,32 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_nobody_stays(
     assert all("resource_tracker" in name for name in names)  # python's own, one a process
 
 
+@compute.remember
+def read_once(path: str) -> str:
+    return Path(path).read_text()
+
+
+def test_workers_forget_what_they_remembered_for_another_run(
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("PASTA_SCHEDULER", address)
+    file = project / "data.txt"
+    file.write_text("old")
+    assert map_all(read_once, [str(file)] * 2) == ["old", "old"]
+    file.write_text("new")
+    monkeypatch.setattr(compute, "_RUN", "the next stage")
+    assert map_all(read_once, [str(file)] * 2) == ["new", "new"]
+
+
+def test_workers_with_other_code_refuse_to_work(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("PASTA_SCHEDULER", address)
+    monkeypatch.setattr(compute, "code_key", lambda: "edited since the workers were started")
+    with pytest.raises(PastaError, match="restart the workers"):
+        map_all(slow_first, [1, 2])
+
+
 SCRIPT = """
 import os, sys
 os.environ["PASTA_WORKERS"] = "2"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
-from pasta.compute import map_units
+from pasta.compute import map_units, remember
 from pasta.layout import Group
 from pasta.params.scoring import ScoringParams
 from pasta.resume import Arrays, KeptUnits
@@ -96,7 +95,7 @@ def run_piece(piece: Piece) -> Arrays:
     return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
 
 
-@lru_cache(maxsize=1)  # a process has many pieces of the same studies to run
+@remember
 def _material(groups: tuple[Group, ...], labels: Path) -> Material:
     return collect(groups, store.read(labels, tables.LABELS))
 

@@ -78,7 +78,9 @@ def test_every_parameter_that_a_stage_reads_is_declared(run: Runner, project: Pa
     assert (project / "noted/score.txt").read_text()  # the recorder was at work
 
 
-def test_a_run_with_other_workers_makes_the_same_bytes(run: Runner, project: Path, tmp_path: Path) -> None:
+def test_a_run_with_other_workers_makes_the_same_bytes(
+    run: Runner, project: Path, tmp_path: Path
+) -> None:
     again = tmp_path / "again"
     subprocess.run(["git", "clone", "-q", str(project), str(again)], check=True)
     with pytest.MonkeyPatch.context() as patch:
