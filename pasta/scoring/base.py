@@ -7,6 +7,7 @@ share between them; samples without votes on a question are left out for that qu
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -59,7 +60,7 @@ class Answer(NamedTuple):
     high: Tensor | None = None
 
 
-class Fitted(nn.Module):
+class Fitted(nn.Module, ABC):
     """A trained scorer: its buffers are what it has learned, beside a few plain settings."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, Any]) -> None:
@@ -69,13 +70,13 @@ class Fitted(nn.Module):
             self.register_buffer(name, torch.from_numpy(np.array(array)))
 
     @property
+    @abstractmethod
     def width(self) -> int:
         """How many features it looks at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forward(self, features: Tensor) -> Answer:
         """Answers for all questions, on the device of the features."""
-        raise NotImplementedError
 
     def predict(self, features: Floats) -> Predicted:
         """Answers for all questions it was trained on, in their order."""
