@@ -32,7 +32,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TrainingData:
 
 
 def built(name: str, data: Any) -> Any:
-    return MODELS[name].build(data, getattr(data.params.models[data.name], name))
+    keys = (key for key, dataset in data.params.groups.items() if dataset == data.name)
+    sections = (getattr(data.params.models[key], name) for key in keys)
+    return MODELS[name].build(data, next(own for own in sections if own is not None))
 
 
 def quick(**changes: Any) -> GradientParams:

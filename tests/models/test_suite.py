@@ -68,7 +68,8 @@ def only(*names: str) -> Params:
     values = profile().model_dump()
     section = values["models"]["monumai"]
     kept = {name: section[name] for name in names}
-    return Params.model_validate({**values, "models": {"few": {"dataset": "monumai", **kept}}})
+    few = {"models": {"few": kept}, "groups": {"few": "monumai"}}
+    return Params.model_validate({**values, **few})
 
 
 def contents(folder: Path) -> dict[str, bytes]:
