@@ -11,64 +11,54 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
 import pasta.params
+from pasta.params.base import Section
+
+WHOLE = ("model_copy", "model_dump", "model_dump_json")  # look at everything in a section
+_paths: dict[int, str] = {}
+_alive: list[Any] = []  # so that no address is used twice
+_load = pasta.params.load_params
 
 
-class Recorded:
-    """Behaves as the section it wraps, and notes what is read of it."""
-
-    def __init__(self, section: Any, path: str, file: Path) -> None:
-        self.__dict__.update(_section=section, _path=path, _file=file)
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return type(self._section)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._section, name)
-        if name.startswith("_"):
-            return value
-        if name not in type(self._section).model_fields:
-            self._note(self._path)  # a method or property may look at everything
-            return value
-        return self._wrapped(value, name)
-
-    def __iter__(self) -> Iterator[Any]:
-        return ((name, getattr(self, name)) for name in type(self._section).model_fields)
-
-    def __eq__(self, other: object) -> bool:
-        self._note(self._path)
-        return bool(self._section == getattr(other, "_section", other))
-
-    def __hash__(self) -> int:
-        self._note(self._path)
-        return hash(self._section)
-
-    def __reduce__(self) -> Any:
-        return Recorded, (self._section, self._path, self._file)
-
-    def _wrapped(self, value: Any, name: str) -> Any:
-        path = f"{self._path}.{name}".lstrip(".")
-        if isinstance(value, BaseModel):
-            return Recorded(value, path, self._file)
-        if isinstance(value, dict) and any(isinstance(one, BaseModel) for one in value.values()):
-            return {key: self._wrapped(one, f"{name}.{key}") for key, one in value.items()}
-        self._note(path)
-        return value
-
-    def _note(self, path: str) -> None:
-        with self._file.open("a") as file:
-            file.write(f"{path}\n")
+def sections(value: Any, path: str) -> Iterator[tuple[Section, str]]:
+    """Every section of the parameters with its dotted name."""
+    if isinstance(value, Section):
+        yield value, path
+        value = vars(value)
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from sections(part, f"{path}.{name}".lstrip("."))
 
 
-def _load_recorded(*arguments: Any) -> Any:
-    folder, stage = Path(os.environ["PASTA_RECORD_PARAMS"]), os.environ.get("DVC_STAGE")
+def load_noting(*arguments: Any) -> Any:
     params = _load(*arguments)
-    return params if stage is None else Recorded(params, "", folder / f"{stage}.txt")
+    if os.environ.get("DVC_STAGE") and id(params) not in _paths:
+        _alive.append(params)
+        _paths.update({id(section): path for section, path in sections(params, "")})
+    return params
+
+
+def read(section: Section, name: str) -> Any:
+    value = object.__getattribute__(section, name)
+    path = _paths.get(id(section))
+    if path is None:
+        return value
+    if name == "__repr_args__":  # units of work are told apart by their text, not read
+        return list
+    if name in WHOLE:
+        note(path)
+    elif name in type(section).model_fields and not any(sections(value, "")):
+        note(f"{path}.{name}".lstrip("."))
+    return value
+
+
+def note(path: str) -> None:
+    with (Path(os.environ["PASTA_RECORD_PARAMS"]) / f"{os.environ['DVC_STAGE']}.txt").open(
+        "a"
+    ) as to:
+        to.write(f"{path}\n")
 
 
 if "PASTA_RECORD_PARAMS" in os.environ:
-    _load = pasta.params.load_params
-    pasta.params.load_params = _load_recorded  # type: ignore[assignment]
+    pasta.params.load_params = load_noting
+    Section.__getattribute__ = read  # type: ignore[assignment]
