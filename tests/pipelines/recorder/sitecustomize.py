@@ -53,12 +53,11 @@ def read(section: Section, name: str) -> Any:
 
 
 def note(path: str) -> None:
-    with (Path(os.environ["PASTA_RECORD_PARAMS"]) / f"{os.environ['DVC_STAGE']}.txt").open(
-        "a"
-    ) as to:
-        to.write(f"{path}\n")
+    file = Path(os.environ["PASTA_RECORD_PARAMS"]) / f"{os.environ['DVC_STAGE']}.txt"
+    with file.open("a") as opened:
+        opened.write(f"{path}\n")
 
 
 if "PASTA_RECORD_PARAMS" in os.environ:
-    pasta.params.load_params = load_noting
+    pasta.params.load_params = load_noting  # type: ignore[assignment]
     Section.__getattribute__ = read  # type: ignore[assignment]
