@@ -238,6 +238,7 @@ def address() -> Iterator[str]:
         silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
+        compute.close_workers()
 
 
 @pytest.mark.parametrize(("workers", "number"), [("1", 3), ("8", 1), ("8", 3)])
