@@ -39,7 +39,7 @@ STAGES = {name: stage.get("do", stage) for name, stage in PIPELINE["stages"].ite
 def resolved() -> dict[str, Any]:
     """Every stage with its items, as DVC sees it."""
     with Repo(str(ROOT)) as repo:
-        return {stage.addressing: stage for stage in repo.index.stages if stage.cmd}
+        return {str(stage.name): stage for stage in repo.index.stages if stage.cmd}
 
 
 def paths(things: Any) -> list[Path]:

@@ -63,7 +63,8 @@ def test_everything_is_made_and_a_second_run_makes_nothing(run: Runner, project:
 
 def test_every_parameter_that_a_stage_reads_is_declared(run: Runner, project: Path) -> None:
     with Repo(str(project)) as repo:
-        stages = {one.addressing: one for one in repo.index.stages if one.cmd}
+        stages = {str(one.name): one for one in repo.index.stages if one.cmd}
+    assert {file.stem for file in (project / "noted").iterdir()} <= set(stages)
     undeclared = []
     for name, stage in stages.items():
         declared = {key for dep in stage.deps for key in getattr(dep, "params", ())}
