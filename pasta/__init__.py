@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pasta.explanations.api import explain
+    from pasta.metrics.api import evaluate
     from pasta.scoring.score import PastaScore
 
 __version__ = "0.1.0"
-__all__ = ["PastaScore", "explain"]
-_HOMES = {"explain": "pasta.explanations.api", "PastaScore": "pasta.scoring.score"}
+__all__ = ["PastaScore", "evaluate", "explain"]
+_HOMES = {
+    "PastaScore": "pasta.scoring.score",
+    "evaluate": "pasta.metrics.api",
+    "explain": "pasta.explanations.api",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pasta.config import Params, load_params
 from pasta.errors import PastaError
-from pasta.params import Params, load_params
 from pasta.paths import DATA, project_root
 from pasta.registry import did_you_mean
 

@@ -19,9 +19,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.git import git_state
-from pasta.params import load_params
 from pasta.paths import LOCK, project_root
 
 if TYPE_CHECKING:

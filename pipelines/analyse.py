@@ -24,9 +24,9 @@ from analysis.suites.preference import preference_tables
 from analysis.suites.tables import Tables
 from pasta import store, tables
 from pasta.annotations.protocol import load_protocol
+from pasta.config import Params, load_params
 from pasta.contracts import Table
 from pasta.layout import Group, groups
-from pasta.params import Params, load_params
 from pasta.paths import DATA, project_root
 from pasta.registry import Registry
 from pasta.stage import run_stage

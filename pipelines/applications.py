@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from pasta.applications.run import Project, run_application
+from pasta.config import load_params
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import DATA, project_root
 from pasta.stage import run_stage
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pasta import compute
+from pasta.config import load_params
 from pasta.datasets.stored import open_dataset
 from pasta.models.clip.encoder import FOLDER
 from pasta.models.clip.training import make_clip
 from pasta.models.data import TrainingData
-from pasta.params import load_params
 from pasta.paths import DATA, project_root
 from pasta.progress import bar
 from pasta.stage import run_stage

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from pasta.config import load_params
 from pasta.embedding.stage import embed_groups
 from pasta.embedding.variants import variants
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import project_root
 from pasta.progress import lines
 from pasta.stage import run_stage

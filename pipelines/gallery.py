@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pasta import store
+from pasta.config import load_params
 from pasta.datasets.contact_sheet import contact_sheet
 from pasta.datasets.stored import open_dataset
 from pasta.explanations.gallery import BLACK_BOXES, concept_picture, saliency_picture, save
 from pasta.explanations.stored import StoredExplanations
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import FIGURES, project_root, stage_folder
 from pasta.stage import run_stage
 

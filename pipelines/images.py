@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pasta.config import load_params
 from pasta.datasets.build import build_dataset, chosen_items, source_of
-from pasta.params import load_params
 from pasta.paths import project_root, stage_folder
 from pasta.stage import run_stage
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pasta.applications.prepared.mask_responses import prepare_masks
+from pasta.config import load_params
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import DATA, project_root
 from pasta.resume import kept_units
 from pasta.stage import run_stage

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from pasta.config import load_params
 from pasta.layout import find_group
 from pasta.metrics.runner import measure_group
-from pasta.params import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
 from pasta.tracking import tracked_run

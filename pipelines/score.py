@@ -11,8 +11,8 @@ import pandas as pd
 
 from pasta import store, tables
 from pasta.compute import limit_threads
+from pasta.config import Params, load_params
 from pasta.layout import TABLE, groups
-from pasta.params import Params, load_params
 from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pasta.annotations.simulation.study import simulated_study, write_study
 from pasta.annotations.study import PLANTED, SIMULATED
+from pasta.config import load_params
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
 from pasta.tracking import tracked_run

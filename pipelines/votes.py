@@ -15,8 +15,8 @@ from pasta.annotations.study import (
     summarise_labels,
     write_tables,
 )
+from pasta.config import load_params
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
 from pasta.tracking import tracked_run

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pasta.params.profiles import profile_text
+from pasta.config import profile_text
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pasta.params.profiles import profile_text
+from pasta.config import profile_text
 from tests.conftest import ROOT, Runner
 
 

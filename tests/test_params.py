@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from pasta.config import (
+    Params,
+    checked_params,
+    load_params,
+    overlay,
+    parse_yaml,
+    profile_names,
+    profile_text,
+)
 from pasta.errors import InputError
-from pasta.params import Params, checked_params, load_params, parse_yaml
-from pasta.params.profiles import overlay, profile_names, profile_text
+from pasta.models.settings import ResNetParams
 from tests.conftest import ROOT
 
 DEMO = (ROOT / "params.yaml").read_text()
@@ -41,7 +50,8 @@ def test_a_profile_says_only_what_differs_from_the_demo(name: str) -> None:
     changes = parse_yaml(Path(name), (ROOT / f"pipelines/profiles/{name}.yaml").read_text())
     whole = overlay(demo, changes)
     assert overlay(whole, changes) == whole
-    assert not [path for path, value in leaves(changes) if at(demo, path) == value]
+    effective = profile("demo").model_dump(mode="json")
+    assert not [path for path, value in leaves(changes) if at(effective, path) == value]
 
 
 def leaves(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -104,16 +114,25 @@ def test_parameters_cannot_be_changed_later() -> None:
         ("seed: 0", "seed: -1", r"seed: found -1, expected greater than or equal to 0"),
         ("seed: 0", "seed: zero", r"seed: found 'zero', expected a valid integer"),
         ("seed: 0", "seed: 0.5", r"seed: found 0\.5, expected a valid integer"),
-        ("votes: 5", "vote: 5", r"annotations\.vote: unknown key\. Did you mean 'votes'\?"),
-        ("votes: 5", "votes: 0", r"annotations\.votes: found 0, expected greater"),
-        ("color_bias: 0.0", "color_bias: 1.5", r"datasets\.\w+\.color_bias: found 1\.5, expected"),
+        ("ties: smallest", "vote: 5", r"annotations\.vote: unknown key\. Did you mean 'votes'\?"),
+        ("ties: smallest", "votes: 0", r"annotations\.votes: found 0, expected greater"),
+        (
+            "train: 600",
+            "color_bias: 1.5, train: 600",
+            r"datasets\.\w+\.color_bias: found 1\.5, expected",
+        ),
         ("train: 600", "train: null", r"datasets\.catsdogscars: source 'drawn' needs a number"),
-        ("source: drawn", "source: files", r"datasets\.\w+: source 'files' needs a root"),
-        ("source: drawn", "source: web", r"datasets\.\w+\.source: found 'web', expected 'drawn'"),
+        ("train: 600", "source: files, train: 600", r"datasets\.\w+: source 'files' needs a root"),
+        (
+            "train: 600",
+            "source: web, train: 600",
+            r"datasets\.\w+\.source: found 'web', expected 'drawn'",
+        ),
         ("image_size: 96", "image_size: 9", r"image_size: found 9, expected greater"),
-        ("  coco: coco", "  coco: cocoa", r"groups\.coco is 'cocoa', expected one of the datasets"),
-        ("  coco: coco", "  two: coco", r"must have the same keys, but not coco, two"),
-        ("      width: 16", "      wide: 16", r"models\.\w+\.resnet50\.wide: unknown key"),
+        ("coco: coco}", "coco: cocoa}", r"groups\.coco is 'cocoa', expected one of the datasets"),
+        ("coco: coco}", "two: coco}", r"must have the same keys, but not coco, two"),
+        ("resnet50: {}", "resnet50: {wide: 16}", r"models\.\w+\.resnet50\.wide: unknown key"),
+        ("{epochs: 10}", "{epoch: 10}", r"resnet50\.training\.epoch: .*Did you mean 'epochs'"),
         ("seed: 0", "seed: 0\nseed: 1", r"cannot be read: .*duplicate key"),
         ("seed: 0", "seed: [", r"cannot be read"),
     ],
@@ -127,8 +146,39 @@ def test_a_wrong_value_is_named_by_its_path(
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"annotations\.votes: this key is missing"):
-        load(DEMO.replace("  votes: 5\n", ""), tmp_path)
+    with pytest.raises(InputError, match=r"datasets\.catsdogscars\.train: this key is missing"):
+        load(DEMO.replace("train: 600, ", ""), tmp_path)
+
+
+def test_a_section_that_is_given_in_part_keeps_the_rest_of_its_default(tmp_path: Path) -> None:
+    given = load(DEMO.replace("{epochs: 10}", "{epochs: 3}"), tmp_path).models["pascalpart"]
+    assert given.resnet50 is not None
+    training = given.resnet50.training
+    assert training == ResNetParams().training.model_copy(update={"epochs": 3})
+
+
+def test_the_demo_says_nothing_that_is_the_default() -> None:
+    """A value stands in one place: beside the code, or in params.yaml because it differs."""
+    whole = profile("demo").model_dump(mode="json")
+    needed = {"protocol", "ties", "architecture", "weights", "question"}  # for readers and stages
+    for path, value in leaves(parse_yaml(Path("demo"), DEMO)):
+        if value == {} or path[0] in ("profile", "seed", "groups") or path[-1] in needed:
+            continue
+        without = without_leaf(parse_yaml(Path("demo"), DEMO), path)
+        try:
+            rest = Params.model_validate(without).model_dump(mode="json")
+        except ValidationError:
+            continue  # it has no default
+        assert at(rest, path) != at(whole, path), ".".join(path)
+
+
+def without_leaf(section: Any, path: tuple[str, ...]) -> Any:
+    copied = copy.deepcopy(section)
+    inner = copied
+    for step in path[:-1]:
+        inner = inner[step]
+    del inner[path[-1]]
+    return copied
 
 
 @given(text=st.text(max_size=200))

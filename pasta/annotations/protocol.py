@@ -17,10 +17,10 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from pasta.config import Params
 from pasta.errors import InputError, PastaError
-from pasta.params import Params
-from pasta.params.base import Count, Section
 from pasta.registry import did_you_mean
+from pasta.sections import Count, Section
 from pasta.tables import QUESTIONS, RANKINGS
 
 FILE = Path(__file__).with_name("protocol.yaml")

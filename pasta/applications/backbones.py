@@ -30,9 +30,9 @@ from pasta.applications.simulated_judge import (
     predicted_stars,
     true_quality,
 )
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.explanations.catalog import METHODS
-from pasta.params import Params
 from pasta.scoring.score import PastaScore
 
 SCORE_COLUMNS = (*MAP_COLUMNS, "score", "quality")

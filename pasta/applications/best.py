@@ -15,11 +15,11 @@ from pasta.annotations.protocol import load_protocol
 from pasta.applications.mixture import TIE
 from pasta.applications.scores import goodness
 from pasta.applications.sheets import Layout, Line, sheet, stars
+from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.explanations import rendering
 from pasta.explanations.single import Answer, explain_file
 from pasta.explanations.techniques import techniques
-from pasta.params import load_params
 from pasta.scoring.results import Score
 from pasta.scoring.score import PastaScore
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.applications.scores import goodness
+from pasta.config import Params
 from pasta.embedding.inputs import with_label
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params import Params
 from pasta.scoring.material import collect
 from pasta.scoring.running import fit_all, settings_of
 from pasta.seeds import generator

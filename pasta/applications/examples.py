@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
+from pasta.applications.settings import ApplicationsParams
 from pasta.errors import PastaError
-from pasta.params.applications import ApplicationsParams
 from pasta.tables import STARS
 
 VOTES = tuple(f"votes_{star}" for star in STARS)

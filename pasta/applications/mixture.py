@@ -19,8 +19,8 @@ import pandas as pd
 
 from pasta.applications.paired import COLUMNS as DIFFERENCE
 from pasta.applications.paired import paired_difference
+from pasta.applications.settings import ApplicationsParams
 from pasta.errors import PastaError
-from pasta.params.applications import ApplicationsParams
 
 TIE = 1e-4  # stars: equal maps have equal vectors up to rounding
 HELD_OUT, ALL, CROSSED = "held-out", "all", "cross-fitted"

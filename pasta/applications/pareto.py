@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pasta.applications.paired import FEW, mean_interval
-from pasta.params.applications import ApplicationsParams
+from pasta.applications.settings import ApplicationsParams
 
 _KEPT = ("sample_id", "dataset", "image_id", "image", "method", "backbone", "technique")
 

@@ -28,11 +28,11 @@ from pasta.applications.sheets import Shelves
 from pasta.applications.simulated_judge import Judges, judges_of
 from pasta.applications.steering import run_steering
 from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.rendering import Pixels
 from pasta.layout import Group
-from pasta.params import Params
 from pasta.registry import did_you_mean
 from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from pasta import store, tables
 from pasta.annotations.protocol import load_protocol
 from pasta.applications.simulated_judge import planted_quality
+from pasta.config import Params
 from pasta.embedding import inputs
+from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
 from pasta.layout import TABLE, Group
-from pasta.params import Params
-from pasta.params.embedding import EmbeddingParams
 from pasta.registry import did_you_mean
 from pasta.scoring.folder import ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.material import collect

@@ -19,13 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store
+from pasta.annotations.settings import QualityParams
 from pasta.annotations.simulation.properties import overlap, spread
 from pasta.annotations.simulation.quality import CHANGES, LIMIT
 from pasta.applications.prepared.held_out import Fresh
 from pasta.datasets.class_parts import class_parts
 from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
-from pasta.params.annotations import QualityParams
 from pasta.scoring.score import PastaScore
 
 PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"

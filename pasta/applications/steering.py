@@ -40,11 +40,11 @@ from pasta.applications.prepared.faithfulness import correlate
 from pasta.applications.prepared.mask_responses import ImageResponses, Responses, load_masks
 from pasta.applications.scores import direction, goodness
 from pasta.applications.simulated_judge import Judges, MapJudge
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.embedding import inputs
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.rise import Masks, importance
-from pasta.params import Params
 from pasta.scoring.score import PastaScore
 
 Floats = NDArray[np.float64]

@@ -24,9 +24,9 @@ from pasta.applications.prepared.grid import Candidate, words
 from pasta.applications.scores import direction
 from pasta.applications.simulated_judge import Judges, predicted_stars, true_quality
 from pasta.applications.tuning_choice import HELD_OUT, SEARCH, Answer, Floats, Found, search
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.explanations.techniques import Technique
-from pasta.params import Params
 from pasta.scoring.score import PastaScore
 from pasta.tracking import Run, nested_run
 

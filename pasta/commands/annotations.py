@@ -52,8 +52,8 @@ def plan(
     """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
     from pasta.annotations.plan import make_plan, summary
     from pasta.annotations.rateable import rateable
+    from pasta.config import load_params
     from pasta.layout import explained_groups
-    from pasta.params import load_params
     from pasta.paths import project_root
 
     params, root = load_params(), project_root()
@@ -210,8 +210,8 @@ def simulate(
     from pasta.annotations.protocol import study_protocol
     from pasta.annotations.rateable import rateable
     from pasta.annotations.simulation.study import simulate as run_study
+    from pasta.config import load_params
     from pasta.layout import explained_groups
-    from pasta.params import load_params
     from pasta.paths import project_root
 
     params, root = load_params(), project_root()
@@ -233,8 +233,8 @@ def _known(stored: bool = True) -> tuple[Known, Path]:
     from pasta.annotations.protocol import study_protocol
     from pasta.annotations.rateable import explained
     from pasta.annotations.study import batches_of
+    from pasta.config import load_params
     from pasta.layout import explained_groups
-    from pasta.params import load_params
     from pasta.paths import project_root
 
     root, params = project_root(), load_params()

@@ -27,8 +27,8 @@ def check(
 ) -> None:
     """Say what is there and what is missing: the originals below ROOT, and the built tables."""
     from pasta.commands.show import STATES, console, print_table
+    from pasta.config import load_params
     from pasta.datasets.vocabulary import vocabulary
-    from pasta.params import load_params
     from pasta.paths import project_root
 
     words = vocabulary(name)

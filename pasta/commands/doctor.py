@@ -50,8 +50,8 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     import torch
 
     import pasta
+    from pasta.config import load_params
     from pasta.layout import groups
-    from pasta.params import load_params
     from pasta.paths import project_root
     from pasta.tracking import require_tracking
 

@@ -129,7 +129,7 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
     import math
 
     from pasta.metrics.catalog import METRICS
-    from pasta.metrics.settings import settings_of
+    from pasta.metrics.measuring import settings_of
 
     entries = METRICS.entries() if name is None else [METRICS.entry(name)]
     order = [*_GROUPS]

@@ -17,12 +17,12 @@ Name = Annotated[str, typer.Argument(help="demo, ci, paper; `pasta profile show 
 
 @app.command()
 def show(name: Name) -> None:
-    """Print a profile, checked, as it would be installed."""
-    from rich.syntax import Syntax
+    """Print all parameters of a profile as YAML, also those that are left at their defaults."""
+    from pasta.config import checked_params, dump_yaml
+    from pasta.paths import PARAMS, project_root
 
-    from pasta.commands.show import console
-
-    console().print(Syntax(_text(name), "yaml", theme="ansi_light", background_color="default"))
+    whole = checked_params(project_root() / PARAMS, _text(name))
+    typer.echo(dump_yaml(whole.model_dump(mode="json")), nl=False)
 
 
 @app.command()
@@ -45,8 +45,8 @@ def use(name: Name) -> None:
 @app.command()
 def require(name: Name) -> None:
     """Fail unless params.yaml belongs to this profile."""
+    from pasta.config import load_params
     from pasta.errors import PastaError
-    from pasta.params import load_params
 
     found = load_params().profile
     if found != name:
@@ -57,8 +57,7 @@ def require(name: Name) -> None:
 
 
 def _text(name: str) -> str:
-    from pasta.params import checked_params
-    from pasta.params.profiles import profile_text
+    from pasta.config import checked_params, profile_text
     from pasta.paths import PARAMS, project_root
 
     text = profile_text(name, project_root())

@@ -9,9 +9,9 @@ import typer
 
 if TYPE_CHECKING:
     from pasta.applications.tuning import Tuned
+    from pasta.config import Params
     from pasta.explanations.techniques import Technique
     from pasta.layout import Group
-    from pasta.params import Params
 
 
 def tune(
@@ -55,8 +55,8 @@ def tune(
     Every candidate is a nested run in MLflow.
     """
     from pasta.applications.prepared.grid import read_grid
+    from pasta.config import load_params
     from pasta.explanations.techniques import technique as named
-    from pasta.params import load_params
 
     chosen, values, params = named(technique), read_grid(grid), load_params()
     own = params.applications.model_copy(update={"subsets": subsets, "resamples": _RESAMPLES})

@@ -12,15 +12,16 @@ import pandas as pd
 
 from pasta import store, tables
 from pasta.compute import map_units
+from pasta.config import Params
 from pasta.datasets.concepts import concept_table, summary
 from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.files import FILES
 from pasta.datasets.records import Record
+from pasta.datasets.settings import DatasetParams
 from pasta.datasets.source import SPLITS, Item, Source
 from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY
 from pasta.errors import PastaError
-from pasta.params import DatasetParams, Params
 from pasta.progress import bar
 
 CHUNK = 32  # images in a unit of work

@@ -18,13 +18,13 @@ from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
 from pasta.embedding import inputs
 from pasta.embedding.base import Encoder, about
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
+from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import Floats, array_folder, techniques_of, write_vectors
 from pasta.errors import InputError, PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models.clip.prompts import readable
-from pasta.params.embedding import EmbeddingParams
 
 
 def embed_group(group: Group, encoder: Encoder, settings: EmbeddingParams) -> None:

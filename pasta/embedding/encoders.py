@@ -18,10 +18,10 @@ from torch.nn.functional import normalize
 from pasta import compute, store
 from pasta.embedding import vlm
 from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
+from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.models.clip.encoder import ABOUT, FOLDER, WEIGHTS, ClipEncoder
 from pasta.models.clip.opening import open_model
-from pasta.params.embedding import EmbeddingParams
 
 __all__ = ["ENCODERS", "OpenClip", "open_encoder"]
 TINY = "pasta-tiny"

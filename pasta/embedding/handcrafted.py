@@ -32,11 +32,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from pasta import store, tables
+from pasta.embedding.settings import HandcraftedParams
 from pasta.embedding.stored import HANDCRAFTED, Floats, techniques_of
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.params.embedding import HandcraftedParams
 
 Numbers = NDArray[np.float64]
 NAMES = (

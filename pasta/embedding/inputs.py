@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import PastaError
 from pasta.explanations.rendering import AGAINST, DIM, FOR, GLOW, STEP, STRONGEST, heat_colours
-from pasta.params.embedding import EmbeddingParams
 from pasta.registry import did_you_mean
 
 Floats = NDArray[np.float32]

@@ -18,11 +18,11 @@ from pasta.embedding.base import Encoder, about
 from pasta.embedding.embed import kind_vectors
 from pasta.embedding.encoders import ENCODERS
 from pasta.embedding.handcrafted import handcrafted_features, identity
+from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import HANDCRAFTED, array_folder, write_vectors
 from pasta.layout import Group
 from pasta.models.base import silent
 from pasta.models.clip.encoder import FOLDER, WEIGHTS
-from pasta.params.embedding import EmbeddingParams
 from pasta.resume import Arrays, kept_units
 
 Say = Callable[..., None]  # group and variant, a few words

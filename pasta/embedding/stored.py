@@ -23,11 +23,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store
+from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.params.embedding import EmbeddingParams
 
 HANDCRAFTED, ENCODER = "handcrafted", "encoder.json"
 Floats = NDArray[np.float32]

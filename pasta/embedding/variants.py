@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pasta.params.embedding import EmbeddingParams
+from pasta.embedding.settings import EmbeddingParams
 
 HANDCRAFTED = "handcrafted"
 

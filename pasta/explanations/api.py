@@ -17,29 +17,12 @@ from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.layers import resolve_layer
-from pasta.models.base import Classifier
-from pasta.params.explanations import (
-    ConceptLimeParams,
-    ConceptRiseParams,
-    ConceptShapParams,
-    FactorizationParams,
-    LimeParams,
+from pasta.explanations.settings import (
     MethodsParams,
-    RiseParams,
-    ShapParams,
 )
+from pasta.models.base import Classifier
 
-DEFAULTS = MethodsParams(
-    dff=FactorizationParams(components=5),
-    lime=LimeParams(
-        samples=1000, kernel_width=0.25, segmenter="quickshift", segments=50, penalty=1.0
-    ),
-    shap=ShapParams(samples=500, segments=50),
-    rise=RiseParams(masks=2000, cells=7, keep=0.5),
-    lime_cbm=ConceptLimeParams(samples=5000, kernel_width=0.75, penalty=1.0),
-    shap_cbm=ConceptShapParams(samples=2048),
-    rise_cbm=ConceptRiseParams(masks=4000, keep=0.5),
-)
+DEFAULTS = MethodsParams()
 
 
 def explain(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pasta import compute
 from pasta.explanations.base import Given, method
-from pasta.params.explanations import FactorizationParams
+from pasta.explanations.settings import FactorizationParams
 
 
 @method(

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta import compute
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
 from pasta.explanations.base import View
 from pasta.explanations.engine import predicted_classes
+from pasta.explanations.perturbation_search import Found, find_pairs
 from pasta.models.data import as_tensor
-from pasta.params import Params
-from pasta.perturbations.search import Found, find_pairs
 from pasta.seeds import generator
 
 STRENGTHS = ("light", "strong")

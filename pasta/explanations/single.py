@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.config import load_params
 from pasta.datasets.vocabulary import vocabulary
 from pasta.explanations import rendering
 from pasta.explanations.attribution import shown_maps, statuses
@@ -21,7 +22,6 @@ from pasta.explanations.techniques import Technique
 from pasta.models.base import MODELS
 from pasta.models.data import as_tensor
 from pasta.models.predicting import open_classifier, read_image
-from pasta.params import load_params
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute, store
+from pasta.config import Params
 from pasta.datasets.stored import open_dataset
 from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.base import View
@@ -27,7 +28,6 @@ from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models import checkpoint
 from pasta.models.data import as_tensor
-from pasta.params import Params
 from pasta.resume import KeptUnits
 
 Arrays = dict[str, NDArray[Any]]

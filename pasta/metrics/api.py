@@ -11,9 +11,8 @@ from pasta.errors import PastaError
 from pasta.metrics.base import Cost, Explainer
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.inputs import Images, Inputs
-from pasta.metrics.measuring import Floats, Wanted, measure
-from pasta.metrics.settings import DEFAULTS, settings_of
-from pasta.params.metrics import MetricsParams
+from pasta.metrics.measuring import Floats, Wanted, measure, settings_of
+from pasta.metrics.settings import DEFAULTS, MetricsParams
 
 __all__ = ["cost", "curves", "evaluate", "measure"]
 

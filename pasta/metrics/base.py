@@ -20,8 +20,8 @@ from pasta.compute import to_numpy
 from pasta.explanations.attribution import Status
 from pasta.metrics.forward import Scorer
 from pasta.models.base import torch_generator
-from pasta.params.base import Section
 from pasta.registry import Registry
+from pasta.sections import Section
 
 Category = Literal["faithfulness", "robustness", "complexity", "localisation"]
 Direction = Literal["higher", "lower"]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pasta.metrics.base import EXPLANATION, Batch, Result, metric
 from pasta.metrics.forward import precise
-from pasta.params.metrics import EffectiveComplexityParams
+from pasta.metrics.settings import EffectiveComplexityParams
 
 
 @metric(

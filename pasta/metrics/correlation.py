@@ -12,7 +12,7 @@ from pasta.explanations.masking import Masked
 from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.forward import precise
 from pasta.metrics.removal import Perturb, clean_scores, filling_of, replacing
-from pasta.params.metrics import CorrelationParams
+from pasta.metrics.settings import CorrelationParams
 from pasta.seeds import generator
 
 

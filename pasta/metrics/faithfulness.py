@@ -21,7 +21,7 @@ from torch import Tensor
 
 from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import clean_scores, counts_of, perturbing, ranks, removing
-from pasta.params.metrics import FaithfulnessParams, Reading
+from pasta.metrics.settings import FaithfulnessParams, Reading
 
 _metric = partial(
     metric,

@@ -17,8 +17,7 @@ from torch import nn
 from pasta import store
 from pasta.errors import InputError, PastaError
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.measuring import Wanted
-from pasta.metrics.settings import settings_of
+from pasta.metrics.measuring import Wanted, settings_of
 
 Array = NDArray[Any]
 _ROWS = 64  # that are looked at at a time

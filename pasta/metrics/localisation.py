@@ -10,7 +10,7 @@ from torch.nn.functional import conv2d
 
 from pasta.metrics.base import MASKS, Batch, Result, metric, require
 from pasta.metrics.forward import precise
-from pasta.params.metrics import OverlapParams, PointingParams
+from pasta.metrics.settings import OverlapParams, PointingParams
 
 EMPTY = "empty mask"
 _metric = partial(metric, category="localisation", needs=MASKS)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import ValidationError
 from torch import Tensor
 
 from pasta.compute import to_numpy
@@ -21,9 +22,9 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, evaluating, forward_rows, scorer_of
 from pasta.metrics.inputs import Inputs, check, check_finite, same_size
 from pasta.metrics.robustness import explained
-from pasta.metrics.settings import DEFAULTS, settings_of
-from pasta.params.base import Section
-from pasta.params.metrics import MetricsParams
+from pasta.metrics.settings import DEFAULTS, MetricsParams
+from pasta.registry import did_you_mean
+from pasta.sections import Section
 
 Floats = NDArray[np.float64]
 
@@ -191,3 +192,25 @@ def _chosen(whole: Batch, maps: Tensor, keep: list[int]) -> Batch:
     some = {name: getattr(whole, name) for name in names if getattr(whole, name) is not None}
     chosen = {name: values[keep] for name, values in some.items()}
     return replace(whole, maps=maps[keep], shared={}, **chosen)
+
+
+def settings_of(
+    name: str, options: Mapping[str, Any], base: MetricsParams = DEFAULTS
+) -> Section | None:
+    """The settings of a metric with some of them replaced, or an error that names the option."""
+    section_name = METRICS.entry(name).metadata["settings"]
+    section: Section | None = getattr(base, section_name) if section_name else None
+    known = dict(section) if section is not None else {}
+    for option in options:
+        if option not in known:
+            hint = did_you_mean(option, known)
+            raise PastaError(f"{name} has no option {option!r}. {hint}")
+    if section is None or not options:
+        return section
+    try:
+        return type(section).model_validate({**known, **options})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        expected = first["msg"].replace("Input should be", "expected")
+        raise PastaError(f"{name}: {place} is {first['input']!r}, {expected}") from None

@@ -11,7 +11,7 @@ from torch import Tensor
 from pasta.explanations.masking import Masked
 from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import counts_of, filling_of, perturbing, ranks, removing, replacing
-from pasta.params.metrics import CurveParams, RoadParams
+from pasta.metrics.settings import CurveParams, RoadParams
 
 _metric = partial(metric, category="faithfulness", sign="signed", needs=MODEL)
 

@@ -17,7 +17,7 @@ from pasta.errors import PastaError
 from pasta.explanations.masking import Masked, masked_scores
 from pasta.metrics.base import EXPLAINER, Batch, Cost, Explainer, Result, metric, require
 from pasta.metrics.forward import precise
-from pasta.params.metrics import SensitivityParams
+from pasta.metrics.settings import SensitivityParams
 
 
 @metric(

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from pasta import store, tables
 from pasta.compute import map_units, to_numpy
+from pasta.config import Params
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions
@@ -31,11 +32,9 @@ from pasta.layout import Group
 from pasta.metrics.base import Explainer, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.inputs import CHUNK
-from pasta.metrics.measuring import Measured, Wanted, measure
-from pasta.metrics.settings import settings_of
+from pasta.metrics.measuring import Measured, Wanted, measure, settings_of
+from pasta.metrics.settings import MeasureParams
 from pasta.metrics.subjects import Subjects
-from pasta.params import Params
-from pasta.params.measure import MeasureParams
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
 

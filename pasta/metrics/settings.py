@@ -1,72 +1,152 @@
-"""The metrics' settings: what holds if nothing is said, and what a caller says instead."""
+"""Settings of the metrics: what holds unless params.yaml or a caller says otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import Field
 
-from pasta.errors import PastaError
-from pasta.metrics.catalog import METRICS
-from pasta.params.base import Section
-from pasta.params.metrics import (
-    CorrelationParams,
-    CurveParams,
-    EffectiveComplexityParams,
-    FaithfulnessParams,
-    MetricsParams,
-    OverlapParams,
-    PointingParams,
-    RoadParams,
-    SensitivityParams,
+from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+
+Perturbation = Literal["uniform", "gaussian", "black", "road"]
+Noise = Literal["uniform", "gaussian"]
+Reading = Literal["text", "published"]
+Filling = Literal["black", "mean", "blur"]
+Percentage = Annotated[int, Field(ge=1, le=100)]
+Percentages = Annotated[tuple[Percentage, ...], Field(min_length=1, strict=False)]
+Thresholds = Annotated[
+    tuple[Annotated[int, Field(ge=2, le=100)], ...], Field(min_length=1, strict=False)
+]
+
+
+class PerturbedParams(Section):
+    """What becomes of pixels that are perturbed."""
+
+    perturbation: Perturbation = "road"
+    uniform: Positive = 0.5  # numbers from minus this to this are added, in units of the images
+    gaussian: Positive = 0.5  # standard deviation of what is added
+    black: float = 0.0  # the value of black, which is not 0 in normalised images
+    road: NotNegative = 0.01  # standard deviation of the noise on imputed pixels
+
+
+class FaithfulnessParams(PerturbedParams):
+    """Sufficiency, necessity and their harmonic mean."""
+
+    # sizes of the explanation, in percent of all pixels
+    thresholds: Thresholds = (
+        10,
+        20,
+        30,
+        40,
+        50,
+        60,
+        70,
+        80,
+        90,
+        100,
+    )
+    step: Count = 2  # in percent
+    # the best over thresholds, or the last line of the algorithm as printed
+    reading: Reading = "text"
+
+
+class RoadParams(Section):
+    """Remove and debias: accuracy while pixels are imputed."""
+
+    percentages: Percentages = tuple(range(1, 100, 2))  # of removed pixels
+    road: NotNegative = 0.01
+
+
+class CurveParams(Section):
+    """Curves of the score while pixels are removed or inserted."""
+
+    steps: Count = 100
+    filling: Filling = "black"  # of pixels that are not there
+    black: float = 0.0
+    blur: Positive = 5.0  # standard deviation in pixels
+
+
+class CorrelationParams(Section):
+    """Faithfulness correlation."""
+
+    subsets: Annotated[int, Field(ge=3)] = 100
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.02  # of the pixels that are in a subset
+    filling: Filling = "black"
+    black: float = 0.0
+    blur: Positive = 5.0
+
+
+class SensitivityParams(Section):
+    """MaxSensitivity."""
+
+    noise: Noise = "uniform"
+    samples: Count = 10  # perturbed copies of an image
+    uniform: Positive = 0.2
+    gaussian: Positive = 0.1
+    relative: bool = True  # to the norm of the explanation
+
+
+class EffectiveComplexityParams(Section):
+    """Effective complexity."""
+
+    tolerance: Fraction = 1e-5  # of the largest value, above which a pixel counts
+
+
+class PointingParams(Section):
+    """The pointing game."""
+
+    tolerance: NotNegative = 0.0  # in pixels
+
+
+class OverlapParams(Section):
+    """Intersection over union."""
+
+    threshold: Fraction = 0.5  # of the shown map, from which on a pixel belongs to the explanation
+
+
+class MetricsParams(Section):
+    """The metrics that have something to set."""
+
+    faithfulness: FaithfulnessParams = FaithfulnessParams()
+    road: RoadParams = RoadParams()
+    pixel_flipping: CurveParams = CurveParams()
+    insertion: CurveParams = CurveParams(filling="blur")
+    deletion: CurveParams = CurveParams()
+    faithfulness_correlation: CorrelationParams = CorrelationParams()
+    max_sensitivity: SensitivityParams = SensitivityParams()
+    effective_complexity: EffectiveComplexityParams = EffectiveComplexityParams()
+    pointing_game: PointingParams = PointingParams()
+    overlap: OverlapParams = OverlapParams()
+
+
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+Chosen = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
+Perturbations = Annotated[tuple[Perturbation, ...], Field(min_length=1, strict=False)]
+Readings = Annotated[tuple[Reading, ...], Field(min_length=1, strict=False)]
+Noises = Annotated[tuple[Noise, ...], Field(min_length=1, strict=False)]
+
+
+DEFAULTS = MetricsParams()
+EVERY = (
+    *("sufficiency", "necessity", "faithfulness", "pixel_flipping", "insertion", "deletion"),
+    *("faithfulness_correlation", "max_sensitivity", "sparseness", "entropy"),
+    *("effective_complexity", "pointing_game", "relevance_mass", "relevance_rank", "iou", "mae"),
 )
-from pasta.registry import did_you_mean
-
-DEFAULTS = MetricsParams(
-    faithfulness=FaithfulnessParams(
-        perturbation="road",
-        uniform=0.5,
-        gaussian=0.5,
-        black=0.0,
-        road=0.01,
-        thresholds=(10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
-        step=2,
-        reading="text",
-    ),
-    road=RoadParams(percentages=tuple(range(1, 100, 2)), road=0.01),
-    pixel_flipping=CurveParams(steps=100, filling="black", black=0.0, blur=5.0),
-    insertion=CurveParams(steps=100, filling="blur", black=0.0, blur=5.0),
-    deletion=CurveParams(steps=100, filling="black", black=0.0, blur=5.0),
-    faithfulness_correlation=CorrelationParams(
-        subsets=100, share=0.02, filling="black", black=0.0, blur=5.0
-    ),
-    max_sensitivity=SensitivityParams(
-        noise="uniform", samples=10, uniform=0.2, gaussian=0.1, relative=True
-    ),
-    effective_complexity=EffectiveComplexityParams(tolerance=1e-5),
-    pointing_game=PointingParams(tolerance=0.0),
-    overlap=OverlapParams(threshold=0.5),
-)
 
 
-def settings_of(
-    name: str, options: Mapping[str, Any], base: MetricsParams = DEFAULTS
-) -> Section | None:
-    """The settings of a metric with some of them replaced, or an error that names the option."""
-    section_name = METRICS.entry(name).metadata["settings"]
-    section: Section | None = getattr(base, section_name) if section_name else None
-    known = dict(section) if section is not None else {}
-    for option in options:
-        if option not in known:
-            hint = did_you_mean(option, known)
-            raise PastaError(f"{name} has no option {option!r}. {hint}")
-    if section is None or not options:
-        return section
-    try:
-        return type(section).model_validate({**known, **options})
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        expected = first["msg"].replace("Input should be", "expected")
-        raise PastaError(f"{name}: {place} is {first['input']!r}, {expected}") from None
+class MeasureParams(MetricsParams):
+    """The metrics' settings, and which of them in which variants.
+
+    The variants replace ``faithfulness.perturbation``, ``faithfulness.reading`` and
+    ``max_sensitivity.noise``.
+    """
+
+    names: Chosen = EVERY  # as `pasta metrics` lists them
+    # of sufficiency, necessity and faithfulness
+    perturbations: Perturbations = ("uniform", "gaussian", "black", "road")
+    # of their algorithm; all of them share their forward passes
+    readings: Readings = ("text", "published")
+    noises: Noises = ("uniform", "gaussian")  # of max_sensitivity
+    not_again: Names = ()  # methods too slow to explain noisy copies: they are "not measured"
+    # images in one forward pass; null takes what fits a core's cache
+    batch_size: Count | None = None

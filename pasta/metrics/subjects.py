@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.config import Params
 from pasta.datasets.class_parts import class_parts
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import InputError
@@ -25,7 +26,6 @@ from pasta.metrics.inputs import Inputs
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
 from pasta.models.data import as_tensor
-from pasta.params import Params
 
 
 @dataclass(frozen=True)

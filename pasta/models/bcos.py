@@ -13,8 +13,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits, one_hot
 
 from pasta.models.base import MODELS, BlackBox, History, Progress
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.settings import BcosParams
 from pasta.models.training import fit_black_box, seeded
-from pasta.params.networks import BcosParams
 
 
 class BcosClassifier(BlackBox):

@@ -14,7 +14,7 @@ from pasta.models import (  # noqa: F401 (each import registers its model)
     xnesyl,
 )
 from pasta.models.base import MODELS
-from pasta.params.models import ModelsParams
+from pasta.models.settings import ModelsParams
 
 ORDER = tuple(ModelsParams.model_fields)
 

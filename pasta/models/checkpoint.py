@@ -18,12 +18,12 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file
 
 from pasta import compute, store
+from pasta.config import Params
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
 from pasta.models.base import MODELS, Classifier
 from pasta.models.data import ModelContext
-from pasta.params import Params
-from pasta.params.models import ModelsParams
+from pasta.models.settings import ModelsParams
 from pasta.tracking import file_md5
 
 WEIGHTS, CARD = "weights.safetensors", "model.json"

@@ -8,7 +8,7 @@ from pasta.models.base import MODELS, History, Progress
 from pasta.models.clip.concepts import ClipConceptModel, choose, examples, fit_line
 from pasta.models.concept_parts import LinearHead, line_logits
 from pasta.models.data import ModelContext, TrainingData
-from pasta.params.clip import ClipLinearParams
+from pasta.models.settings import ClipLinearParams
 
 
 class ClipLinear(ClipConceptModel):

@@ -11,7 +11,7 @@ from pasta.errors import PastaError
 from pasta.models.base import MODELS, History, Progress
 from pasta.models.clip.concepts import ClipConceptModel, Examples, choose, examples
 from pasta.models.data import ModelContext, TrainingData
-from pasta.params.clip import ClipQdaParams
+from pasta.models.settings import ClipQdaParams
 
 
 class GaussianHead(nn.Module):

@@ -16,7 +16,7 @@ from pasta.models.clip.encoder import (
 )
 from pasta.models.clip.prompts import prompts
 from pasta.models.data import ModelContext
-from pasta.params.base import Section
+from pasta.sections import Section
 
 
 class ClipZeroShot(SharesClip, BlackBox):

@@ -25,8 +25,8 @@ from pasta.models.base import MODELS, ConceptModel, History, Progress
 from pasta.models.concept_parts import LinearHead, Started, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import ConceptBottleneckParams
 from pasta.models.training import fit_extractor, outputs, seen_concepts
-from pasta.params.concepts import ConceptBottleneckParams
 
 PURPOSE = "concept_bottleneck"
 

@@ -13,9 +13,9 @@ from pasta.errors import PastaError
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet, scaled_resnet
+from pasta.models.settings import BackboneParams
 from pasta.models.training import seeded
 from pasta.models.weights import load_torchvision_weights, take_over
-from pasta.params.concepts import BackboneParams
 
 Line = tuple[Tensor, Tensor]  # weights, classes x concepts, and bias
 

@@ -21,7 +21,7 @@ from pasta import compute
 from pasta.datasets.stored import StoredDataset
 
 if TYPE_CHECKING:
-    from pasta.params import Params
+    from pasta.config import Params
 
 
 @dataclass

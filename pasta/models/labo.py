@@ -16,7 +16,7 @@ from pasta.models.clip.concepts import ClipConceptModel, Examples, choose, examp
 from pasta.models.clip.encoder import shared_features
 from pasta.models.concept_parts import Line, LinearHead, line_logits
 from pasta.models.data import ModelContext, TrainingData
-from pasta.params.clip import LaboParams
+from pasta.models.settings import LaboParams
 
 
 class Labo(ClipConceptModel):

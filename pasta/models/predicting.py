@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.config import load_params
 from pasta.datasets.files.images import decode, fit
 from pasta.errors import PastaError
 from pasta.layout import groups
@@ -18,7 +19,6 @@ from pasta.models.base import Classifier, ConceptModel
 from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import load
 from pasta.models.data import as_tensor
-from pasta.params import load_params
 from pasta.paths import project_root
 from pasta.registry import did_you_mean
 

@@ -11,10 +11,9 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 from pasta.models.base import MODELS, BlackBox, History, Progress
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
+from pasta.models.settings import BackboneParams, ResNetParams
 from pasta.models.training import fit_black_box, seeded
 from pasta.models.weights import load_torchvision_weights
-from pasta.params.concepts import BackboneParams
-from pasta.params.networks import ResNetParams
 
 
 class ScaledResNet(ResNet):

@@ -11,9 +11,9 @@ import torch
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
 from pasta import compute
+from pasta.config import load_params
 from pasta.models.checkpoint import load
 from pasta.models.data import as_tensor
-from pasta.params import load_params
 from pasta.paths import project_root
 
 

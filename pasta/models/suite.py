@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from analysis.classification import classification_scores
 from pasta import compute, store, tables
+from pasta.config import Params
 from pasta.datasets.stored import IMAGES, open_dataset
 from pasta.errors import PastaError
 from pasta.layout import Group
@@ -23,9 +24,8 @@ from pasta.models.base import MODELS, History, silent
 from pasta.models.catalog import ORDER
 from pasta.models.clip.encoder import FOLDER
 from pasta.models.data import TrainingData
+from pasta.models.settings import ModelsParams
 from pasta.models.training import outputs
-from pasta.params import Params
-from pasta.params.models import ModelsParams
 from pasta.resume import Arrays, kept_units
 
 Score = dict[str, Any]

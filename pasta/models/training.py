@@ -14,7 +14,7 @@ from pasta import compute
 from pasta.errors import PastaError
 from pasta.models.base import BlackBox, ConceptModel, History, Progress, torch_generator
 from pasta.models.data import ModelContext, TrainingData, shrunk
-from pasta.params.networks import GradientParams
+from pasta.models.settings import GradientParams
 from pasta.seeds import entropy
 
 Schedule = torch.optim.lr_scheduler.LRScheduler

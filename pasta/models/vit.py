@@ -11,9 +11,9 @@ from pasta.models.base import MODELS, BlackBox, History, Progress
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import StemParams, TransformerParams
 from pasta.models.training import fit_black_box, seeded
 from pasta.models.weights import load_torchvision_weights
-from pasta.params.networks import StemParams, TransformerParams
 
 STEM_STAGES = ("conv1", "bn1", "layer1", "layer2", "layer3")
 

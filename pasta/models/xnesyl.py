@@ -27,8 +27,8 @@ from pasta.models.base import MODELS, ConceptModel, History, Progress
 from pasta.models.concept_parts import LinearHead, Started, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import XnesylParams
 from pasta.models.training import fit_extractor, outputs, seeded, seen_concepts
-from pasta.params.concepts import XnesylParams
 
 PURPOSE, FINEST_STRIDE = "xnesyl", 8
 NOTHING = -1  # fills the boxes of images that have fewer than others

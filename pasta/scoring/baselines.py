@@ -21,7 +21,6 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 from torch import Tensor
 
-from pasta.params.baselines import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.scoring.base import (
     SCORERS,
     STARS,
@@ -35,6 +34,7 @@ from pasta.scoring.base import (
 )
 from pasta.scoring.evaluation import to_stars
 from pasta.scoring.networks import Network, network
+from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.seeds import generator
 
 _SOURCE = "10.48550/arXiv.2411.02470"

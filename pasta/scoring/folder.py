@@ -25,14 +25,14 @@ from safetensors.numpy import load, save_file
 from pasta import store
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.embedding import inputs
+from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.explanations import rendering
-from pasta.params.base import Count, Positive, Section
-from pasta.params.embedding import EmbeddingParams
 from pasta.paths import DATA
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted
 from pasta.scoring.familiar import Familiar
+from pasta.sections import Count, Positive, Section
 
 FOLDER = DATA / "score/public"  # where the project keeps its own
 WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 1

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pasta.errors import PastaError
-from pasta.params.scoring import LossParams
+from pasta.scoring.settings import LossParams
 
 Pairs = Literal["all", "neighbours"]
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pasta.annotations.rateable import explained
 from pasta.embedding.inputs import with_label as labelled
+from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import Embedded, load_embeddings
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params.embedding import EmbeddingParams
-from pasta.params.scoring import Aggregate
 from pasta.scoring.base import Floats, Rated
+from pasta.scoring.settings import Aggregate
 from pasta.tables import QUESTIONS, STARS
 
 _AGAIN = "`dvc repro embed` embeds all explanations again"

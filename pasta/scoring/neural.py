@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pasta import compute
-from pasta.params.scoring import ScorerParams
 from pasta.scoring.base import SCORERS, Floats, Rated, Scorer, check_labels, check_sets
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
 from pasta.scoring.losses import Pairs, scoring_loss
 from pasta.scoring.networks import Network, Stack, descend, network, to_stars
+from pasta.scoring.settings import ScorerParams
 from pasta.seeds import generator
 
 _DOI = "10.48550/arXiv.2411.02470"

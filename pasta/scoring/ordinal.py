@@ -44,13 +44,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.params.ordinal import OrdinalParams
 from pasta.scoring.base import SCORERS, STARS, Answer, Fitted, Rated, Scorer, check_sets
 from pasta.scoring.conformal import LEAST, MOST, calibrate, interval, needed_stretch, sides
 from pasta.scoring.ordinal_ensemble import ARRAYS as ENSEMBLE
 from pasta.scoring.ordinal_ensemble import mean_chances, train_ensembles
 from pasta.scoring.ordinal_fit import Doubles, Standard, Weights, fit, pose, standardise
 from pasta.scoring.ordinal_likelihood import distribution, negative_log_likelihood
+from pasta.scoring.settings import OrdinalParams
 
 _SLOPE_PRIOR = 1.0  # squared stars: with few votes labels follow mean votes one to one
 _WIDEST = 3.0  # times: predictions that hardly vary are noise, which nobody wants enlarged

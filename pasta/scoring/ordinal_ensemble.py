@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from pasta import compute
-from pasta.params.ordinal import OrdinalParams
 from pasta.scoring.base import Rated
 from pasta.scoring.networks import Stack, descend
 from pasta.scoring.ordinal_fit import standardise, vote_shares
@@ -36,6 +35,7 @@ from pasta.scoring.ordinal_likelihood import (
     negative_log_likelihood,
     thresholds_of,
 )
+from pasta.scoring.settings import OrdinalParams
 from pasta.seeds import generator
 
 ARRAYS = ("member_first", "member_bias", "member_second", "member_thresholds")

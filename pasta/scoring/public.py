@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.params import Params
+from pasta.config import Params
 from pasta.scoring.base import SCORERS, Fitted
 from pasta.scoring.familiar import Familiar, fit_familiar
 from pasta.scoring.folder import save_scorer, technique_means

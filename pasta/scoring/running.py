@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from pasta import store, tables
 from pasta.compute import map_units, remember
 from pasta.layout import Group
-from pasta.params.scoring import ScoringParams
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.evaluation import MEASURED, measures
 from pasta.scoring.material import Material, collect
+from pasta.scoring.settings import ScoringParams
 from pasta.scoring.splits import split
 from pasta.scoring.studies import Setup
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.variants import HANDCRAFTED
-from pasta.params.embedding import EmbeddingParams
-from pasta.params.scoring import Aggregate, By, ScoringParams
+from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.tables import QUESTIONS
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.suites.tables import Tables, joined
 from pasta import store
 from pasta.annotations.protocol import Protocol, load_protocol
-from pasta.params import Params, load_params
+from pasta.config import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table

@@ -8,8 +8,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from pasta.config import load_params
 from pasta.git import git_state
-from pasta.params import load_params
 from pasta.paths import DATA, LOCK, PARAMS
 
 DOT = "\N{MIDDLE DOT}"

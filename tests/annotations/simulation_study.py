@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pasta.params.annotations import SimulationParams
+from pasta.annotations.settings import SimulationParams
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from ruamel.yaml import YAML
 
 from pasta.annotations.protocol import FILE, IDS, Protocol, load_protocol, study_protocol, versions
+from pasta.config import load_params
 from pasta.errors import InputError, PastaError
-from pasta.params import load_params
 from pasta.tables import QUESTIONS, RANKINGS
 from tests.conftest import ROOT
 

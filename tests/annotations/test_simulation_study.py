@@ -15,9 +15,9 @@ from pasta.annotations.rateable import explained
 from pasta.annotations.records import PARTS
 from pasta.annotations.simulation.properties import measure, overlap, spread
 from pasta.annotations.simulation.study import simulate, simulated_study, write_study
+from pasta.config import load_params
 from pasta.explanations.attribution import shown_maps
 from pasta.layout import Group
-from pasta.params import load_params
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 from pasta.validation import check

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pasta.params.applications import (
+from pasta.applications.settings import (
     ApplicationsParams,
     ExamplesParams,
     MixtureParams,

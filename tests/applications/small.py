@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import torch
 
+from pasta.applications.settings import DistillationParams, TowerParams
+from pasta.config import Params, load_params, profile_text
 from pasta.layout import Group
 from pasta.models import checkpoint
 from pasta.models.base import MODELS
 from pasta.models.data import TrainingData
-from pasta.params import Params, load_params
-from pasta.params.applications import DistillationParams, TowerParams
-from pasta.params.profiles import profile_text
 from pasta.scoring.folder import load_scorer
 from pasta.scoring.score import PastaScore
 from tests.conftest import ROOT

@@ -36,13 +36,13 @@ from pasta.applications.prepared.towers import (
     load_towers,
     prepare_towers,
 )
+from pasta.applications.settings import ApplicationsParams, BackbonesParams
 from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
 from pasta.explanations.samples import chosen_rows
 from pasta.layout import Group
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.prompts import prompts
-from pasta.params.applications import ApplicationsParams, BackbonesParams
 from pasta.seeds import generator
 from reports.source.plots.applications import backbone_figure
 from tests.applications.small import (

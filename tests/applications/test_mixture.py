@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from pasta import store
+from pasta.annotations.settings import SimulationParams
 from pasta.annotations.simulation.quality import qualities
 from pasta.applications import scores as scores_module
 from pasta.applications.mixture import (
@@ -35,7 +36,6 @@ from pasta.applications.simulated_judge import MapJudge, planted_judge, planted_
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
-from pasta.params.annotations import SimulationParams
 from pasta.seeds import generator
 from tests.annotations.simulation_study import parameters
 from tests.applications.made_up import METHODS, measured, random_scores, scored, settings

@@ -22,9 +22,9 @@ from pasta.applications.prepared.faithfulness import (
     settings_of,
 )
 from pasta.applications.scores import METRIC, read_faithfulness
+from pasta.config import Params, load_params
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params import Params, load_params
 from tests.applications.made_up import measured, random_scores, scored, settings
 
 torch.set_num_threads(1)

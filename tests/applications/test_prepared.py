@@ -19,7 +19,9 @@ from pasta.applications.prepared.candidates import (
 )
 from pasta.applications.prepared.held_out import named_images
 from pasta.applications.prepared.mask_responses import load_masks, prepare_masks
+from pasta.applications.settings import TuningStudyParams
 from pasta.applications.steering import COLUMNS, run_steering
+from pasta.config import Params
 from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Given
@@ -27,8 +29,6 @@ from pasta.explanations.engine import predicted_classes, view_of
 from pasta.explanations.rise import rise
 from pasta.explanations.techniques import technique
 from pasta.models.checkpoint import load
-from pasta.params import Params
-from pasta.params.applications import TuningStudyParams
 from pasta.resume import KeptUnits
 from tests.applications.small import DATASET, Small, small_project, with_classifier
 

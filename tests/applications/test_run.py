@@ -11,10 +11,10 @@ import pytest
 
 from pasta.applications import run as module
 from pasta.applications.run import APPLICATIONS, README, Outcome, Project, run_application
+from pasta.applications.settings import ApplicationsParams
+from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params import load_params
-from pasta.params.applications import ApplicationsParams
 from pasta.tracking import Run
 
 

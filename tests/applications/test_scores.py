@@ -16,17 +16,17 @@ from pasta import store, tables
 from pasta.applications import cross_validation
 from pasta.applications import scores as module
 from pasta.applications.scores import COLUMNS, score_stored
+from pasta.config import Params, load_params
 from pasta.embedding.inputs import with_label
 from pasta.embedding.stored import Embedded
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params import Params, load_params
-from pasta.params.baselines import PenaltyParams
 from pasta.scoring import material as material_module
 from pasta.scoring import public
 from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.folder import save_scorer
 from pasta.scoring.material import collect
+from pasta.scoring.settings import PenaltyParams
 from pasta.scoring.splits import split
 from pasta.seeds import generator
 from pasta.tracking import file_md5

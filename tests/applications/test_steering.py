@@ -19,6 +19,7 @@ from pasta.applications.prepared.mask_responses import (
     encode_masks,
     share_out,
 )
+from pasta.applications.settings import SteeringParams
 from pasta.applications.steering import (
     Asked,
     ask,
@@ -30,9 +31,8 @@ from pasta.applications.steering import (
 from pasta.embedding.inputs import render
 from pasta.explanations.base import Given
 from pasta.explanations.rise import Masks, random_masks, rise
+from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
-from pasta.params.applications import SteeringParams
-from pasta.params.explanations import RiseParams
 from pasta.scoring.results import Scores
 from pasta.scoring.score import PastaScore
 from pasta.seeds import generator

@@ -18,10 +18,10 @@ from typing import Any
 import distributed
 import pytest
 
+from pasta.config import Params, load_params
 from pasta.errors import PastaError
 from pasta.layout import Group, explained_groups
 from pasta.metrics.runner import TABLE, measure_group
-from pasta.params import Params, load_params
 from tests.conftest import ROOT
 from tests.metrics.small_stage import PARAMS, write_maps, write_project
 

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 from torchvision.models import resnet18
 
-from pasta.metrics import cost, curves, evaluate
+from pasta.metrics.api import cost, curves, evaluate
 from pasta.metrics.forward import forward_rows
 from pasta.metrics.imputation import impute
 from tests.metrics.known import sparse_solve

@@ -15,8 +15,8 @@ from torch.nn.functional import normalize
 from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.base import ENCODERS
+from pasta.embedding.settings import EmbeddingParams, HandcraftedParams, VariantsParams
 from pasta.layout import Group
-from pasta.params.embedding import EmbeddingParams, HandcraftedParams, VariantsParams
 from pasta.seeds import generator
 
 compute.limit_threads()

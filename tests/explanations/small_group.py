@@ -10,14 +10,13 @@ import pandas as pd
 import torch
 
 from pasta import store, tables
+from pasta.config import Params, load_params, profile_text
 from pasta.datasets.stored import IMAGES, PARTS, PIXELS, open_dataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.layout import Group
 from pasta.models import catalog, checkpoint
 from pasta.models.base import MODELS, Classifier
-from pasta.params import Params, load_params
-from pasta.params.models import ModelsParams
-from pasta.params.profiles import profile_text
+from pasta.models.settings import ModelsParams
 from tests.conftest import ROOT
 
 torch.set_num_threads(1)  # batches this small only lose by being shared between cores

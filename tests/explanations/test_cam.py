@@ -16,7 +16,7 @@ from torchvision.models.vision_transformer import VisionTransformer
 from pasta.explanations import cam, factorization  # noqa: F401 (registers the methods)
 from pasta.explanations.attribution import raw_maps, shown_maps
 from pasta.explanations.base import METHODS, Given, View
-from pasta.params.explanations import FactorizationParams
+from pasta.explanations.settings import FactorizationParams
 from tests.explanations.networks import (
     covered_view,
     in_quadrant,

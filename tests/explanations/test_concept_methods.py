@@ -20,9 +20,13 @@ from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
 from pasta.models.concept_parts import LinearHead
 from pasta.models.data import TrainingData
 from pasta.models.labo import LaboRecipe
+from pasta.models.settings import (
+    ClipLinearParams,
+    ConceptBottleneckParams,
+    LaboParams,
+    XnesylParams,
+)
 from pasta.models.xnesyl import XnesylRecipe
-from pasta.params.clip import ClipLinearParams, LaboParams
-from pasta.params.concepts import ConceptBottleneckParams, XnesylParams
 from tests.explanations.small_concepts import (
     SmallModel,
     asked,

@@ -26,7 +26,7 @@ from pasta.explanations.lime import ridge
 from pasta.models.base import torch_generator
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
 from pasta.models.concept_parts import LinearHead
-from pasta.params.concepts import ConceptBottleneckParams
+from pasta.models.settings import ConceptBottleneckParams
 from tests.explanations.small_concepts import (
     PERTURBATION,
     SETTINGS,

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.lime import coefficients, kernel, lime, random_switches, ridge
+from pasta.explanations.settings import LimeParams
 from pasta.explanations.superpixels import (
     Segmenter,
     mean_colours,
@@ -22,7 +23,6 @@ from pasta.explanations.superpixels import (
     segment,
     spread,
 )
-from pasta.params.explanations import LimeParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 
 torch.set_num_threads(1)

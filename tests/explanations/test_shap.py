@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.settings import ShapParams
 from pasta.explanations.shap import shap, shapley_values
 from pasta.explanations.shapley import coalitions
 from pasta.explanations.superpixels import number_of, segment
-from pasta.params.explanations import ShapParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 
 torch.set_num_threads(1)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from pasta import store
+from pasta.config import Params
 from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations import suite
@@ -23,7 +24,6 @@ from pasta.explanations.stored import StoredExplanations, attribution_file
 from pasta.explanations.suite import explain_group
 from pasta.explanations.techniques import Technique, technique, techniques
 from pasta.layout import Group
-from pasta.params import Params
 from pasta.resume import KeptUnits
 from tests.explanations.small_group import (
     BACKBONES,

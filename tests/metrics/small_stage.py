@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from pasta import store, tables
+from pasta.config import load_params
 from pasta.datasets.vocabulary import vocabulary
 from pasta.layout import Group
 from pasta.metrics.runner import measure_group
-from pasta.metrics.settings import DEFAULTS
+from pasta.metrics.settings import DEFAULTS, MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import MODELS
-from pasta.params import load_params
-from pasta.params.measure import MeasureParams
 from pasta.seeds import generator
 from tests.conftest import ROOT
 

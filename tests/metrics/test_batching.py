@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pasta.metrics import METRICS, evaluate
+from pasta.metrics.api import evaluate
+from pasta.metrics.catalog import METRICS
 from pasta.metrics.inputs import CHUNK, Inputs
 from pasta.metrics.measuring import Wanted, measure
 from tests.conftest import ROOT
@@ -138,7 +139,7 @@ def test_images_may_be_loaded_when_they_are_due() -> None:
 SCRIPT = """
 import resource, sys
 import numpy as np, torch
-from pasta.metrics import evaluate
+from pasta.metrics.api import evaluate
 from tests.explanations.networks import SmallNet, pictures
 
 torch.set_num_threads(1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pasta.metrics import evaluate
+from pasta.metrics.api import evaluate
 from tests.metrics.known import Floats, random_maps
 
 

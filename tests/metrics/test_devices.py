@@ -10,13 +10,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from pasta.metrics import METRICS, evaluate, imputation
+from pasta.metrics import imputation
+from pasta.metrics.api import evaluate
 from pasta.metrics.base import Batch, Result
+from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, precise
 from pasta.metrics.imputation import impute
 from pasta.metrics.inputs import Inputs
+from pasta.metrics.measuring import settings_of
 from pasta.metrics.removal import ranked
-from pasta.metrics.settings import settings_of
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 

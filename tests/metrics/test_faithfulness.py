@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pasta.metrics import evaluate
+from pasta.metrics.api import evaluate
 from pasta.metrics.base import Batch
 from pasta.metrics.removal import perturbing
 from pasta.metrics.settings import DEFAULTS

@@ -10,9 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from pasta.errors import PastaError
-from pasta.metrics import METRICS, cost, curves, evaluate
+from pasta.metrics.api import cost, curves, evaluate
 from pasta.metrics.base import variant_name
-from pasta.metrics.settings import DEFAULTS, settings_of
+from pasta.metrics.catalog import METRICS
+from pasta.metrics.measuring import settings_of
+from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
 

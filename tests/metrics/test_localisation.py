@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from pasta.metrics import evaluate
+from pasta.metrics.api import evaluate
 from tests.metrics.known import random_maps
 
 ALL = ["pointing_game", "relevance_mass", "relevance_rank", "iou", "mae"]

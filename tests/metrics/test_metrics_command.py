@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from pasta.commands.metrics import measure, metrics
 from pasta.errors import PastaError
-from pasta.metrics import METRICS, evaluate
+from pasta.metrics.api import evaluate
+from pasta.metrics.catalog import METRICS
 from pasta.metrics.estimate import estimate
 from pasta.metrics.given import wanted_metrics
 from pasta.metrics.inputs import Inputs

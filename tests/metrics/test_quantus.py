@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pasta.metrics import curves, evaluate
+from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
 from pasta.metrics.correlation import correlated, score_falls
 from pasta.metrics.forward import scorer_of

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.metrics import evaluate
+from pasta.metrics.api import evaluate
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 

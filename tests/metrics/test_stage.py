@@ -16,7 +16,9 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.engine import Work, attributions
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.metrics import METRICS, evaluate, runner
+from pasta.metrics import runner
+from pasta.metrics.api import evaluate
+from pasta.metrics.catalog import METRICS
 from pasta.metrics.runner import NOT_MEASURED, TABLE, measure_group, wanted_metrics
 from pasta.metrics.subjects import Subjects
 from pasta.models import checkpoint

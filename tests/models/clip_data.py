@@ -13,7 +13,7 @@ from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.stored import open_dataset
 from pasta.models.base import silent
 from pasta.models.data import TrainingData
-from pasta.params.clip import ClipParams, ClipTrainingParams
+from pasta.models.settings import ClipParams, ClipTrainingParams
 
 __all__ = ["SIZE", "TEMPLATE", "clip_params", "drawn_data", "silent"]
 compute.limit_threads()

@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.config import Params
 from pasta.datasets.source import SPLITS
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import Vocabulary
 from pasta.models.data import TrainingData
-from pasta.params import Params
-from pasta.params.concepts import BackboneParams
-from pasta.params.networks import GradientParams
+from pasta.models.settings import BackboneParams, GradientParams
 
 COLORS = {"red": (230, 30, 30), "green": (30, 200, 30), "blue": (40, 40, 230), "white": (250,) * 3}
 CONCEPTS = (*COLORS, "never")  # the last one occurs nowhere

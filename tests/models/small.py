@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from pasta import compute
+from pasta.config import Params, parse_yaml, profile_text
 from pasta.datasets.build import build_dataset, chosen_items, source_of
 from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
 from pasta.models.base import silent
 from pasta.models.data import TrainingData
-from pasta.params import Params, parse_yaml
-from pasta.params.profiles import profile_text
 from pasta.paths import DATA, PARAMS
 from tests.conftest import ROOT
 

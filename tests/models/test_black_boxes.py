@@ -15,9 +15,9 @@ from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import LoadContext
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier, ScaledResNet
+from pasta.models.settings import GradientParams
 from pasta.models.training import fit_black_box, outputs, train
 from pasta.models.vit import TransformerClassifier
-from pasta.params.networks import GradientParams
 from tests.conftest import ROOT
 from tests.models.small import profile, silent, tiny_data
 

@@ -25,7 +25,7 @@ from pasta.models.clip_qda import ClipQdaRecipe, fit_gaussians
 from pasta.models.clip_zero_shot import ClipZeroShotRecipe
 from pasta.models.data import TrainingData
 from pasta.models.labo import LaboRecipe, Objective, greedy
-from pasta.params.clip import ClipLinearParams, ClipQdaParams, LaboParams
+from pasta.models.settings import ClipLinearParams, ClipQdaParams, LaboParams
 from tests.models.clip_data import SIZE, TEMPLATE, drawn_data, silent
 
 SETTINGS: dict[str, Any] = {

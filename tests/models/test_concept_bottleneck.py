@@ -16,9 +16,8 @@ from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneck
 from pasta.models.concept_parts import LinearHead
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier
+from pasta.models.settings import BackboneParams, ConceptBottleneckParams, ResNetParams
 from pasta.models.training import accuracy, concept_auc, mean_auc, seen_concepts
-from pasta.params.concepts import BackboneParams, ConceptBottleneckParams
-from pasta.params.networks import ResNetParams
 from tests.models.concept_data import CONCEPTS, FULL, SLIM, gradient, planted, quiet
 
 UNSEEN = CONCEPTS.index("never")

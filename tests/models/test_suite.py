@@ -17,6 +17,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from pasta import compute, store, tables
+from pasta.config import Params
 from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
@@ -26,7 +27,6 @@ from pasta.models.data import TrainingData, as_tensor
 from pasta.models.predicting import open_classifier, predict_files, read_image
 from pasta.models.report import collect
 from pasta.models.suite import Trained, open_data, require_examples, require_starts, train_group
-from pasta.params import Params
 from pasta.paths import DATA
 from pasta.validation import check
 from tests.conftest import names

@@ -10,9 +10,9 @@ from torchvision.ops import box_iou
 
 from pasta.models.base import MODELS
 from pasta.models.data import TrainingData
+from pasta.models.settings import BackboneParams, XnesylParams
 from pasta.models.training import accuracy, concept_auc
 from pasta.models.xnesyl import FINEST_STRIDE, NOTHING, PartBoxes, Xnesyl, XnesylRecipe, part_boxes
-from pasta.params.concepts import BackboneParams, XnesylParams
 from tests.models.concept_data import CONCEPTS, FULL, SLIM, gradient, planted, quiet
 
 UNSEEN = CONCEPTS.index("never")

@@ -11,21 +11,25 @@ import pytest
 from dvc.repo import Repo
 from ruamel.yaml import YAML
 
-from pasta.params.profiles import profile_names, profile_text
+from pasta.config import profile_names, profile_text
 from tests.conftest import ROOT
 from tests.pipelines.imports import reached
 
 # Code that reads parameters, checks, stores, tracks and spreads work, but never changes a result:
 # values of parameters are dependencies of their own, and a table that breaks its contract stops a
-# stage.
+# stage. The parameters know the settings of all packages; a stage that uses some has their package.
+SETTINGS = [file.relative_to(ROOT) for file in sorted(ROOT.glob("pasta/*/settings.py"))]
 PLUMBING = [
-    *map(Path, ("pasta/params", "analysis/__init__.py", "reports/__init__.py")),
+    *SETTINGS,
+    *map(Path, ("analysis/__init__.py", "analysis/suites/tables.py", "reports/__init__.py")),
+    Path("pasta/datasets/vocabulary.py"),  # what tables are checked against
     *map(Path, ("reports/source/__init__.py", "reports/source/plots")),  # figures go to MLflow
     *(
         Path("pasta") / f"{name}.py"
         for name in (
-            *("__init__", "compute", "contracts", "errors", "git", "layout", "paths", "progress"),
-            *("registry", "resume", "stage", "store", "tables", "tracking", "validation"),
+            *("__init__", "compute", "config", "contracts", "errors", "git", "layout", "paths"),
+            *("progress", "registry", "resume", "sections", "stage", "store", "tables"),
+            *("tracking", "validation"),
         )
     ),
 ]

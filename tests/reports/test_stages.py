@@ -10,8 +10,8 @@ import pytest
 
 from pasta import store, tables
 from pasta.commands.outcome import stage_names
+from pasta.config import load_params
 from pasta.layout import groups
-from pasta.params import load_params
 from pasta.paths import DATA
 from pipelines import analyse
 from reports.source import found

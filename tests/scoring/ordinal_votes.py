@@ -9,10 +9,10 @@ import torch
 from numpy.typing import NDArray
 
 from pasta.annotations.aggregate import mode
-from pasta.params.ordinal import OrdinalParams
 from pasta.scoring.base import Rated
 from pasta.scoring.ordinal_fit import Doubles
 from pasta.scoring.ordinal_likelihood import distribution
+from pasta.scoring.settings import OrdinalParams
 from pasta.seeds import generator
 
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])

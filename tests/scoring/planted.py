@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.params.scoring import LossParams, ScorerParams
 from pasta.scoring.base import Rated
 from pasta.scoring.evaluation import MEASURED, measures
+from pasta.scoring.settings import LossParams, ScorerParams
 
 
 def samples(images: int = 40, techniques: int = 40, datasets: int = 4) -> pd.DataFrame:

@@ -16,10 +16,10 @@ from pasta.embedding.encoders import OpenClip
 from pasta.embedding.inputs import CLASSES, render, with_label
 from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
 from pasta.models.clip.opening import open_model
-from pasta.params.baselines import PenaltyParams
 from pasta.scoring import folder as scorer_folder
 from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.familiar import Familiar, fit_familiar
+from pasta.scoring.settings import PenaltyParams
 from pasta.seeds import generator
 from tests.embedding.small import settings as embedding_settings
 from tests.scoring.ordinal_votes import settings as ordinal_settings

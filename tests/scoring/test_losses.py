@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.params.scoring import LossParams
 from pasta.scoring import losses
+from pasta.scoring.settings import LossParams
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 Literal_ = Callable[[list[float], list[float]], float]

@@ -9,9 +9,8 @@ import pytest
 
 from pasta import store, tables
 from pasta.annotations.aggregate import aggregate
+from pasta.config import load_params, profile_text
 from pasta.layout import Group
-from pasta.params import load_params
-from pasta.params.profiles import profile_text
 from pasta.scoring.folder import FOLDER, load_scorer
 from pasta.scoring.studies import setups
 from pipelines import score as stage

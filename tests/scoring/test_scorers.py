@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from pasta.errors import PastaError
-from pasta.params.baselines import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.scoring import baselines, neural
 from pasta.scoring.base import SCORERS, Rated
+from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.scoring.splits import By, split
 from tests.scoring.planted import (
     SECOND_LOSS,

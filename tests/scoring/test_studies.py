@@ -12,11 +12,11 @@ import pytest
 
 from pasta import store, tables, validation
 from pasta.annotations.aggregate import Ties, aggregate
+from pasta.config import Params, load_params
 from pasta.embedding.stored import Embedded, array_folder, load_embeddings, write_vectors
 from pasta.embedding.variants import variants
 from pasta.errors import PastaError
 from pasta.layout import Group
-from pasta.params import Params, load_params
 from pasta.resume import KeptUnits
 from pasta.scoring import material as material_module
 from pasta.scoring import running

@@ -17,6 +17,6 @@
 
 More stars always mean more of what the question asks for. Q5 and Q6 ask how far the explanation
 *has changed*, so a steady explanation gets few stars there, as in the published study.
-Every effect is a parameter (:class:`pasta.params.annotations.SimulationParams`), and what was drawn
-is handed back as the truth, so that an analysis can be tested on finding it.
+Every effect is a parameter (:class:`pasta.annotations.settings.SimulationParams`), and what was
+drawn is handed back as the truth, so that an analysis can be tested on finding it.
 """

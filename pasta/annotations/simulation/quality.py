@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.annotations.rateable import STRENGTHS
-from pasta.params.annotations import QualityParams, SimulationParams
+from pasta.annotations.settings import QualityParams, SimulationParams
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pasta import tables
-from pasta.params.annotations import SimulationParams
+from pasta.annotations.settings import SimulationParams
 from pasta.seeds import generator
 
 # P1's mean positions. Position 1 comes first in the order that a question asks for: it is the most

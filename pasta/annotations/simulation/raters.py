@@ -17,7 +17,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from pasta.params.annotations import RaterParams
+from pasta.annotations.settings import RaterParams
 from pasta.seeds import generator
 
 AGE_MEAN, AGE_SD, YOUNGEST, OLDEST = 35.0, 12.0, 18, 75

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.annotations.settings import SimulationParams, TimingParams
 from pasta.annotations.simulation.quality import CHANGES
 from pasta.errors import PastaError
-from pasta.params.annotations import SimulationParams, TimingParams
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 

@@ -16,6 +16,7 @@ from pasta.annotations.plan import make_plan
 from pasta.annotations.protocol import Protocol, study_protocol
 from pasta.annotations.rateable import rateable, read_all
 from pasta.annotations.records import Annotations
+from pasta.annotations.settings import SimulationParams
 from pasta.annotations.simulation.descriptions import choose, draw_boxes, write_texts
 from pasta.annotations.simulation.properties import measure
 from pasta.annotations.simulation.quality import qualities
@@ -23,9 +24,8 @@ from pasta.annotations.simulation.rankings import draw_rankings
 from pasta.annotations.simulation.raters import annotators_table, draw_raters
 from pasta.annotations.simulation.ratings import rate
 from pasta.compute import map_all
+from pasta.config import Params
 from pasta.layout import Group
-from pasta.params import Params
-from pasta.params.annotations import SimulationParams
 
 LITTLE = 20_000  # samples whose explanations are measured in seconds
 

@@ -33,6 +33,7 @@ from pasta.applications.prepared.grid import (
 )
 from pasta.applications.prepared.held_out import Fresh, fresh_images, groups_with, named_images
 from pasta.applications.prepared.saving import Arrays, run_units
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.attribution import raw_maps, shown_maps
@@ -47,7 +48,6 @@ from pasta.explanations.techniques import technique as named
 from pasta.layout import Group
 from pasta.models.base import Classifier
 from pasta.models.checkpoint import load
-from pasta.params import Params
 from pasta.resume import KeptUnits
 
 STAGE = "candidates"

@@ -20,6 +20,8 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from pasta import compute
+from pasta.applications.settings import DistillationParams, TowerParams
+from pasta.config import Params
 from pasta.models.base import torch_generator
 from pasta.models.clip.batches import augment
 from pasta.models.clip.encoder import ClipEncoder, load_clip
@@ -27,8 +29,6 @@ from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import prompts
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ScaledResNet
-from pasta.params import Params
-from pasta.params.applications import DistillationParams, TowerParams
 from pasta.seeds import entropy
 
 

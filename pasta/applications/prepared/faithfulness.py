@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta import compute
+from pasta.config import Params
 from pasta.metrics.base import Batch
 from pasta.metrics.correlation import pearson, score_falls
 from pasta.metrics.forward import forward_rows, scorer_of
-from pasta.params import Params
-from pasta.params.metrics import CorrelationParams
+from pasta.metrics.settings import CorrelationParams
 from pasta.seeds import generator
 
 Floats = NDArray[np.float64]

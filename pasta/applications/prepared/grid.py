@@ -14,10 +14,10 @@ from ruamel.yaml.error import YAMLError
 
 from pasta.errors import InputError, PastaError
 from pasta.explanations.layers import resolve_layer
+from pasta.explanations.settings import MethodsParams
 from pasta.explanations.techniques import Technique
-from pasta.params.base import Section
-from pasta.params.explanations import MethodsParams
 from pasta.registry import did_you_mean
+from pasta.sections import Section
 
 LAYER = "layer"  # the setting of all methods that look at a layer
 Value = bool | int | float | str

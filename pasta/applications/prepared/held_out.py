@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.samples import chosen_rows
 from pasta.layout import Group
 from pasta.models.checkpoint import trained_models
 from pasta.models.data import as_tensor
-from pasta.params import Params
 from pasta.seeds import generator
 
 

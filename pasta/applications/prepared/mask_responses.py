@@ -29,6 +29,7 @@ from pasta.applications.prepared import saving
 from pasta.applications.prepared.faithfulness import measure_drops
 from pasta.applications.prepared.held_out import fresh_images, groups_with, named_images
 from pasta.applications.prepared.saving import Arrays, run_units
+from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.embedding import inputs
 from pasta.embedding.base import Encoder
@@ -40,7 +41,6 @@ from pasta.explanations.masking import target_scores
 from pasta.explanations.rise import Masks, masked_copies, random_masks
 from pasta.layout import Group
 from pasta.models.checkpoint import load
-from pasta.params import Params
 from pasta.resume import KeptUnits
 
 if TYPE_CHECKING:  # the stage `masks` does not depend on scorers

@@ -24,6 +24,8 @@ from pasta.applications.prepared.distilling import open_tower
 from pasta.applications.prepared.held_out import Fresh, fresh_images
 from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
 from pasta.applications.prepared.saving import Arrays, run_units
+from pasta.applications.settings import BackbonesParams, TowerParams
+from pasta.config import Params
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.catalog import METHODS
@@ -34,8 +36,6 @@ from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.prompts import prompts
 from pasta.models.clip_zero_shot import ClipZeroShot
 from pasta.models.data import TrainingData
-from pasta.params import Params
-from pasta.params.applications import BackbonesParams, TowerParams
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
 

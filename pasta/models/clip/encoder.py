@@ -18,7 +18,7 @@ from pasta.models.base import Classifier
 from pasta.models.clip.opening import open_model
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.normalise import Normalise
-from pasta.params.clip import ClipParams
+from pasta.models.settings import ClipParams
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
 _TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64

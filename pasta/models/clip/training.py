@@ -25,8 +25,8 @@ from pasta.models.clip.encoder import ABOUT, WEIGHTS, ClipEncoder, load_clip, sa
 from pasta.models.clip.opening import open_model
 from pasta.models.clip.prompts import PromptTable, prompt_table, prompts
 from pasta.models.data import TrainingData
+from pasta.models.settings import ClipParams, ClipTrainingParams
 from pasta.models.training import has_fused
-from pasta.params.clip import ClipParams, ClipTrainingParams
 
 _CONCEPTS_LIKE_A_CLASS = 10.0  # makes a mean over concepts about as large as the class loss
 _FIRST_SCALE = 10.0  # of the logits; CLIP's own 14 is meant for many thousand classes

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pasta.params
-from pasta.params.base import Section
+import pasta.config
+from pasta.sections import Section
 
 WHOLE = ("model_copy", "model_dump", "model_dump_json")  # look at everything in a section
 _paths: dict[int, str] = {}
 _alive: list[Any] = []  # so that no address is used twice
-_load = pasta.params.load_params
+_load = pasta.config.load_params
 
 
 def sections(value: Any, path: str) -> Iterator[tuple[Section, str]]:
@@ -59,5 +59,5 @@ def note(path: str) -> None:
 
 
 if "PASTA_RECORD_PARAMS" in os.environ:
-    pasta.params.load_params = load_noting  # type: ignore[assignment]
+    pasta.config.load_params = load_noting  # type: ignore[assignment]
     Section.__getattribute__ = read  # type: ignore[assignment]

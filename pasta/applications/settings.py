@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pasta.params.base import Count, Fraction, NotNegative, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, Positive, Section
 
 Question = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
 Weights = Annotated[tuple[Fraction, ...], Field(min_length=1, strict=False)]
@@ -17,39 +17,54 @@ Values = Annotated[tuple[bool | int | float | str, ...], Field(min_length=1, str
 class MixtureParams(Section):
     """For each image the explanation with the best predicted score (P2, Figure 7)."""
 
-    backbone: str  # the classifier that all candidates explain
-    folds: Annotated[int, Field(ge=3)]  # of images, for scores by scorers that have not seen them
+    backbone: str = "resnet50"  # the classifier that all candidates explain
+    # of images, for scores by scorers that have not seen them
+    folds: Annotated[int, Field(ge=3)] = 5
 
 
 class ParetoParams(Section):
     """Every technique by faithfulness and predicted score (P2, Figure 1)."""
 
-    backbones: Names  # whose saliency techniques are placed
+    # whose saliency techniques are placed
+    backbones: Names = (
+        "resnet50",
+        "vit_b_16",
+        "clip_zero_shot",
+        "resnet50_bcos",
+    )
 
 
 class SteeringParams(Section):
     """RISE whose masks are weighted by the predicted score as well (P2, Eq. 4)."""
 
-    backbone: str  # the classifier that is explained
-    images: Count  # that nobody has rated, over all datasets
-    masks: Count
-    weights: Weights  # lambda: 0 is plain RISE, 1 is the score alone
-    batch_size: Count  # masks that are drawn and encoded at once
+    backbone: str = "resnet50"  # the classifier that is explained
+    images: Count = 50  # that nobody has rated, over all datasets
+    masks: Count = 4000
+    # lambda: 0 is plain RISE, 1 is the score alone
+    weights: Weights = (
+        0.0,
+        0.2,
+        0.4,
+        0.6,
+        0.8,
+        1.0,
+    )
+    batch_size: Count = 64  # masks that are drawn and encoded at once
 
 
 class ExamplesParams(Section):
     """Explanations with their votes and predicted scores (P1, Tables 21 and 22)."""
 
-    count: Count  # of each group: best, worst, most surprising
+    count: Count = 4  # of each group: best, worst, most surprising
 
 
 class TowerParams(Section):
     """One image tower: a width to distil, or an architecture with its weights."""
 
     name: str  # in tables and figures
-    width: Count | None  # channels of the first stage of a tower that is distilled here
-    architecture: str | None  # that open_clip knows
-    weights: str | None  # an open_clip tag, or a file
+    width: Count | None = None  # channels of the first stage of a tower that is distilled here
+    architecture: str | None = None  # that open_clip knows
+    weights: str | None = None  # an open_clip tag, or a file
 
     @model_validator(mode="after")
     def _distilled_or_opened(self) -> TowerParams:
@@ -65,15 +80,13 @@ class TowerParams(Section):
 class DistillationParams(Section):
     """How small towers learn to see as the clip stage's encoder does."""
 
-    images: Count  # training images of each dataset, at most
-    epochs: Count
-    learning_rate: Positive  # the peak of the one-cycle schedule
-    batch_size: Count
-    small_size: Count  # pixels in the first part of training
-    small_share: Fraction  # that part of all epochs
-    class_weight: (
-        NotNegative  # of the loss on class prompts; that on the encoder's vectors weighs 1
-    )
+    images: Count = 400  # training images of each dataset, at most
+    epochs: Count = 6
+    learning_rate: Positive = 0.01  # the peak of the one-cycle schedule
+    batch_size: Count = 32
+    small_size: Count = 48  # pixels in the first part of training
+    small_share: Fraction = 0.67  # that part of all epochs
+    class_weight: NotNegative = 0.5  # of class prompts; the encoder's vectors weigh 1
 
 
 class BackbonesParams(Section):
@@ -81,11 +94,19 @@ class BackbonesParams(Section):
 
     datasets: Names  # whose classes are told apart
     images: Count  # of each dataset's test images that nobody has rated
-    methods: Names  # activation-based and perturbation-based ones
+    # activation-based and perturbation-based ones
+    methods: Names = (
+        "gradcam",
+        "gradcam++",
+        "eigencam",
+        "lime",
+        "shap",
+        "rise",
+    )
     towers: Annotated[tuple[TowerParams, ...], Field(min_length=2, strict=False)]  # small to large
-    distillation: DistillationParams
-    fence: Positive  # norms above Q3 + this x (Q3 - Q1) are outliers
-    pictures: Count  # images that are shown with each tower's map
+    distillation: DistillationParams = DistillationParams()
+    fence: Positive = 3.0  # norms above Q3 + this x (Q3 - Q1) are outliers
+    pictures: Count = 3  # images that are shown with each tower's map
 
 
 class TuningStudyParams(Section):
@@ -95,10 +116,22 @@ class TuningStudyParams(Section):
     grid: dict[str, Values]  # setting: values, all combinations; `layer` is that of CAM methods
 
 
+STUDIES = (
+    TuningStudyParams(
+        technique="lime/resnet50",
+        grid={"kernel_width": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)},
+    ),
+    TuningStudyParams(
+        technique="gradcam/resnet50",
+        grid={"layer": tuple(f"network.layer{number}.-1" for number in (1, 2, 3, 4))},
+    ),
+)
+
+
 class TuningParams(Section):
     """Settings of methods by predicted score (P1, Table 23)."""
 
-    studies: Annotated[tuple[TuningStudyParams, ...], Field(min_length=1, strict=False)]
+    studies: Annotated[tuple[TuningStudyParams, ...], Field(min_length=1, strict=False)] = STUDIES
     search: Count  # images of each dataset to choose settings on; nobody has rated them
     held_out: Count  # other such images, on which the choice is compared with the default
 
@@ -114,12 +147,12 @@ class TuningParams(Section):
 class ApplicationsParams(Section):
     """All applications; each has its own section."""
 
-    question: Question  # whose predicted stars choose, steer and tune
+    question: Question = "Q1"  # whose predicted stars choose, steer and tune
     resamples: Count  # of the images, for each interval
     subsets: Annotated[int, Field(ge=3)]  # of pixels, for each faithfulness correlation
-    mixture: MixtureParams
-    pareto: ParetoParams
-    steering: SteeringParams
-    examples: ExamplesParams
+    mixture: MixtureParams = MixtureParams()
+    pareto: ParetoParams = ParetoParams()
+    steering: SteeringParams = SteeringParams()
+    examples: ExamplesParams = ExamplesParams()
     backbones: BackbonesParams
     tuning: TuningParams

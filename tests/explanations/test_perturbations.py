@@ -15,7 +15,7 @@ from torch.nn.functional import interpolate
 from torchvision.transforms import v2
 
 from pasta.errors import PastaError
-from pasta.perturbations.transforms import (
+from pasta.explanations.perturbations import (
     DARKEST,
     DISTORTION,
     HIGHEST_CONTRAST,

@@ -1,32 +1,51 @@
 """``params.yaml`` as frozen, typed objects.
 
-An unknown key, a wrong type or an impossible value stops with the path of the key, what was
-expected and the nearest valid key; nothing is guessed and nothing has a hidden default.
+The file holds what differs from the defaults, which stand beside the code that they belong to
+(``settings.py`` of each package); ``pasta profile show`` prints everything. An unknown key, a wrong
+type or an impossible value stops with the path of the key, what was expected and the nearest valid
+key.
+
+Profiles are small files in ``pipelines/profiles`` that say what differs from ``params.yaml``, which
+is the demo. A profile is laid over it key by key: a mapping is merged, a list or a value replaced,
+and a key whose value is ``~drop`` is taken out.
 """
 
 from __future__ import annotations
 
+import copy
+import io
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from pasta.errors import InputError
-from pasta.params.analysis import AnalysisParams
-from pasta.params.annotations import AnnotationParams
-from pasta.params.applications import ApplicationsParams
-from pasta.params.base import Section
-from pasta.params.clip import ClipParams
-from pasta.params.datasets import DatasetParams
-from pasta.params.embedding import EmbeddingParams
-from pasta.params.explanations import ExplanationParams
-from pasta.params.measure import MeasureParams
-from pasta.params.models import ModelsParams
-from pasta.params.scoring import ScoringParams
-from pasta.paths import PARAMS, project_root
+from pasta.annotations.settings import AnnotationParams
+from pasta.applications.settings import ApplicationsParams
+from pasta.datasets.settings import DatasetParams
+from pasta.embedding.settings import EmbeddingParams
+from pasta.errors import InputError, PastaError
+from pasta.explanations.settings import ExplanationParams
+from pasta.git import committed
+from pasta.metrics.settings import MeasureParams
+from pasta.models.settings import ClipParams, ModelsParams
+from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
+from pasta.scoring.settings import ScoringParams
+from pasta.sections import Count, Section
+
+DEMO = "demo"
+DROP = "~drop"
+
+
+class AnalysisParams(Section):
+    """Intervals and tests by resampling; more draws take longer and wobble less."""
+
+    resamples: Count = 10_000  # of a bootstrap
+    permutations: Count = 10_000  # of a permutation test
 
 
 class Params(Section):
@@ -59,9 +78,6 @@ class Params(Section):
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
         return self
-
-
-__all__ = ["DatasetParams", "Params", "load_params"]
 
 
 def load_params(path: Path | None = None) -> Params:
@@ -126,3 +142,75 @@ def _keys_beside(location: tuple[int | str, ...]) -> list[str]:
             annotation = next(kinds, annotation)
         section = annotation
     return list(section.model_fields)
+
+
+# Profiles
+
+
+def profile_names(root: Path) -> list[str]:
+    """All profiles, the demo first."""
+    return [DEMO, *sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))]
+
+
+def profile_text(name: str, root: Path) -> str:
+    """The whole ``params.yaml`` of a profile, as text."""
+    known = profile_names(root)
+    if name not in known:
+        raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
+    base = demo_text(root)
+    if name == DEMO:
+        return base
+    file = root / PROFILES / f"{name}.yaml"
+    changes = parse_yaml(file, file.read_text())
+    merged = overlay(parse_yaml(root / PARAMS, base), changes)
+    return _header(name) + dump_yaml(merged)
+
+
+def demo_text(root: Path) -> str:
+    """The demo's ``params.yaml``: the file itself, or the last committed one that was its."""
+    now = (root / PARAMS).read_text()
+    for text in chain([now], committed(root, PARAMS, most=200)):
+        if parse_yaml(root / PARAMS, text).get("profile") == DEMO:
+            return text
+    raise PastaError(
+        f"{root / PARAMS}: is not the demo's, and no commit has it; profiles are laid over it"
+    )
+
+
+def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The base with the changes laid over it; neither is touched.
+
+    >>> overlay({"a": {"b": 1, "c": 2}}, {"a": {"b": 3, "c": "~drop"}})
+    {'a': {'b': 3}}
+    """
+    merged = copy.deepcopy({**base})
+    for key, value in changes.items():
+        if value == DROP:
+            merged.pop(key, None)
+        elif isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = overlay(merged[key], value)
+        elif isinstance(value, Mapping):
+            merged[key] = overlay({}, value)
+        else:
+            merged[key] = copy.deepcopy(value)
+    return merged
+
+
+def _header(name: str) -> str:
+    return (
+        f"# The profile {name!r}: {PROFILES / name}.yaml laid over the demo's {PARAMS}, whose\n"
+        f"# comments say what the keys mean. `pasta profile use {DEMO}` brings that file back.\n"
+    )
+
+
+def dump_yaml(value: Mapping[str, Any]) -> str:
+    """YAML in block style, but short lists in one line."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = None
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    yaml.width = 100
+    out = io.StringIO()
+    yaml.dump(dict(value), out)
+    return out.getvalue()

@@ -6,18 +6,18 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from pasta.params.base import Count, Fraction, Section
+from pasta.sections import Count, Fraction, Section
 
 
 class DatasetParams(Section):
     """Where a dataset comes from and how much of it is used."""
 
-    source: Literal["drawn", "files"]
-    root: str | None  # of the original files; unused for drawn images
+    source: Literal["drawn", "files"] = "drawn"
+    root: str | None = None  # of the original files; unused for drawn images
     train: Count | None  # number of images; null takes all there are (files only)
     validation: Count | None
     test: Count | None
-    color_bias: Fraction  # drawn catsdogscars: how often colour gives the class away
+    color_bias: Fraction = 0.0  # drawn catsdogscars: how often colour gives the class away
 
     @model_validator(mode="after")
     def _possible(self) -> DatasetParams:

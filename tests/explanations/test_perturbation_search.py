@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
+from pasta.explanations.perturbation_search import Found, Pair, find_pairs, quantised
+from pasta.explanations.perturbations import DARKEST, PERTURBATIONS
+from pasta.explanations.settings import PerturbationParams
 from pasta.models.data import as_tensor
-from pasta.params.explanations import PerturbationParams
-from pasta.perturbations.search import Found, Pair, find_pairs, quantised
-from pasta.perturbations.transforms import DARKEST, PERTURBATIONS
 from pasta.seeds import entropy
-from tests.perturbations.test_transforms import pictures
+from tests.explanations.test_perturbations import pictures
 
 SETTINGS = PerturbationParams(steps=5, tries=4, light=0.3)
 DARK = 0.3

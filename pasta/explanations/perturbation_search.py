@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.params.explanations import PerturbationParams
-from pasta.perturbations.transforms import PERTURBATIONS
+from pasta.explanations.perturbations import PERTURBATIONS
+from pasta.explanations.settings import PerturbationParams
 from pasta.seeds import entropy, generator
 
 Predict = Callable[[Tensor], Tensor]  # images (n, 3, height, width) to class indices (n,)

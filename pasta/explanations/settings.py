@@ -1,0 +1,92 @@
+"""Settings of explanation methods and of the perturbed copies."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pasta.sections import Count, Fraction, Positive, Section
+
+
+class FactorizationParams(Section):
+    """Deep Feature Factorization."""
+
+    components: Count = 5  # into which the activations of one image are factorised
+
+
+class LimeParams(Section):
+    """LIME on superpixels."""
+
+    samples: Count = 1000
+    kernel_width: Positive = 0.25  # of the exponential kernel on cosine distances
+    segmenter: Literal["quickshift", "slic"] = "quickshift"
+    segments: Count = 50  # about so many superpixels, for slic
+    penalty: Positive = 1.0  # of the ridge regression
+
+
+class ShapParams(Section):
+    """Kernel SHAP on superpixels."""
+
+    samples: Count = 500
+    segments: Count = 50
+
+
+class RiseParams(Section):
+    """RISE on images."""
+
+    masks: Count = 2000
+    cells: Count = 7  # of the coarse grid, along each side
+    keep: Fraction = 0.5  # probability that a cell stays visible
+
+
+class ConceptLimeParams(Section):
+    """LIME on concept scores."""
+
+    samples: Count = 5000
+    kernel_width: Positive = 0.75  # times the square root of the number of concepts
+    penalty: Positive = 1.0
+
+
+class ConceptShapParams(Section):
+    """Kernel SHAP on concept scores."""
+
+    samples: Count = 2048
+
+
+class ConceptRiseParams(Section):
+    """RISE on concept scores."""
+
+    masks: Count = 4000
+    keep: Fraction = 0.5
+
+
+class MethodsParams(Section):
+    """The methods that have something to set."""
+
+    dff: FactorizationParams = FactorizationParams()
+    lime: LimeParams = LimeParams()
+    shap: ShapParams = ShapParams()
+    rise: RiseParams = RiseParams()
+    lime_cbm: ConceptLimeParams = ConceptLimeParams()
+    shap_cbm: ConceptShapParams = ConceptShapParams()
+    rise_cbm: ConceptRiseParams = ConceptRiseParams()
+
+
+class PerturbationParams(Section):
+    """The search for a light and a strong perturbation of each image."""
+
+    steps: Count = 8  # of the bisection
+    tries: Count = 12  # perturbations to look at before giving up
+    light: Fraction = 0.3  # the largest magnitude of a light perturbation
+
+
+class ExplanationParams(Section):
+    """Which images are explained, by what."""
+
+    images: Count  # of each dataset's test images
+    batch_size: Count = 16
+    budget: Annotated[int, Field(ge=1)] = 128  # images in one forward pass of a perturbation method
+    extras: bool = True  # also the techniques that are not among the papers' 46
+    methods: MethodsParams = MethodsParams()
+    perturbations: PerturbationParams = PerturbationParams()

@@ -1,0 +1,250 @@
+"""Settings of the classifiers: what holds unless params.yaml says otherwise.
+
+The defaults are sizes for small drawn images; the papers' sizes are in their profile.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+
+Blocks = Annotated[tuple[Count, Count, Count, Count], Field(strict=False)]
+Start = Literal["scratch", "resnet50", "imagenet"]
+
+
+def needed(start: str) -> tuple[str, ...]:
+    """What must be trained before a model that starts there."""
+    return ("resnet50",) if start == "resnet50" else ()
+
+
+class GradientParams(Section):
+    """Training by gradient descent: AdamW under a one-cycle schedule, early stopping."""
+
+    epochs: Count
+    learning_rate: Positive
+    batch_size: Count = 32
+    weight_decay: NotNegative = 0.01
+    patience: Count = 4  # epochs without a better validation score before it stops
+    small_share: Annotated[float, Field(ge=0, lt=1)] = 0.0  # of the epochs, on small images first
+    small_size: Count = 64  # pixels of those: cheaper, and enough to begin with
+
+
+class ResNetParams(Section):
+    """A residual network; width 64 and blocks (3, 4, 6, 3) is ResNet50."""
+
+    width: Count = 16
+    blocks: Blocks = (1, 1, 1, 1)
+    bottleneck: bool = False  # false: basic blocks, half as expensive
+    keep_last: bool = True  # the last stage keeps the resolution (for small images)
+    weights: str | None = None  # a torchvision weight name for the full size, or null for random
+    training: GradientParams = GradientParams(epochs=8, learning_rate=0.005, small_share=0.4)
+
+
+class StemParams(Section):
+    """How pixels become tokens: plain patches, or the first stages of a residual network.
+
+    The residual kind has three stages and stride 16; the rest of the section concerns it alone.
+
+    ``start`` tells whose weights they begin with: random ones, or the dataset's own ``resnet50``,
+    which then must have the same width, blocks and kind of block.
+    """
+
+    kind: Literal["patches", "residual"] = "residual"
+    width: Count = 16
+    blocks: Annotated[tuple[Count, Count, Count], Field(strict=False)] = (1, 1, 1)
+    bottleneck: bool = False
+    start: Literal["scratch", "resnet50"] = "resnet50"
+
+
+class TransformerParams(Section):
+    """A vision transformer, with plain patches or, for small data, a residual stem (a hybrid)."""
+
+    patch: Count = 16
+    layers: Count = 2
+    heads: Count = 4
+    hidden: Count = 96
+    mlp: Count = 192
+    stem: StemParams = StemParams()
+    weights: str | None = None
+    training: GradientParams = GradientParams(epochs=4, learning_rate=0.0015)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Models of the dataset that must be trained first."""
+        return needed(self.stem.start if self.stem.kind == "residual" else "scratch")
+
+
+class BcosParams(Section):
+    """A B-cos residual network (weight decay is not for B-cos layers).
+
+    ``start`` is ``scratch`` or ``resnet50``: then its filters begin as those of the dataset's own
+    ``resnet50`` of the same shape (B-cosification, doi:10.48550/arXiv.2411.00715).
+    """
+
+    width: Count = 16
+    blocks: Blocks = (1, 1, 1, 1)
+    bottleneck: bool = False
+    start: Literal["scratch", "resnet50"] = "resnet50"
+    training: GradientParams = GradientParams(epochs=5, learning_rate=0.003, weight_decay=0.0)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Models of the dataset that must be trained first."""
+        return needed(self.start)
+
+
+Grid = Annotated[tuple[Positive, ...], Field(min_length=1, strict=False)]
+Shares = Annotated[tuple[Fraction, ...], Field(min_length=1, strict=False)]
+
+
+class ClipTrainingParams(Section):
+    """How the small CLIP is trained; unused with weights from outside."""
+
+    epochs: Count = 11
+    learning_rate: Positive = 0.006  # the peak of the one-cycle schedule
+    weight_decay: NotNegative = 0.05
+    batch_size: Count = 64
+    patience: Count = 5  # epochs at full size without a better validation accuracy
+    small_size: Count = 64  # pixels in the first part of training, where a small picture will do
+    small_share: Annotated[float, Field(ge=0, lt=1)] = 0.67  # of the epochs, on small pictures
+    shift: Fraction = 0.06  # the largest random translation, as a part of the image's side
+    # of the loss on concept prompts; that on class prompts weighs 1
+    concept_weight: NotNegative = 1.0
+    caption_weight: NotNegative = 0.3  # of the contrastive loss on captions
+
+
+class ClipParams(Section):
+    """The encoder: which architecture, which weights, which words."""
+
+    architecture: str = "pasta-tiny"  # pasta-tiny, or a name that open_clip knows such as ViT-L-14
+    # trained, an open_clip tag such as openai, or the path of a weights file
+    weights: str = "trained"
+    image_size: Count | None = None  # pixels the image tower sees; null is the architecture's own
+    template: str = "a photo of a {}"  # of prompts, with {} for the name
+    training: ClipTrainingParams = ClipTrainingParams()
+
+
+class ClipZeroShotParams(Section):
+    """Zero-shot classification has nothing to set."""
+
+
+class ClipLinearParams(Section):
+    """A linear classifier on concept similarities."""
+
+    # C of the logistic regression; the best on validation is taken
+    inverse_penalty: Grid = (
+        0.01,
+        0.1,
+        1.0,
+        10.0,
+    )
+
+
+class ClipQdaParams(Section):
+    """Gaussians per class on concept similarities."""
+
+    # towards a sphere, 0 none, 1 all; the best on validation is taken
+    shrinkage: Shares = (
+        0.01,
+        0.1,
+        0.3,
+        0.6,
+    )
+
+
+class LaboParams(Section):
+    """A linear classifier on a chosen few concepts."""
+
+    per_class: Count = 10  # concepts chosen for each class
+    discriminability: NotNegative = 1.0  # weight of how well a concept tells its class from others
+    coverage: NotNegative = 0.2  # weight of how well the chosen represent all concepts
+    # C of the logistic regression; the best on validation is taken
+    inverse_penalty: Grid = (
+        0.01,
+        0.1,
+        1.0,
+        10.0,
+    )
+
+
+class BackboneParams(Section):
+    """The residual network under a concept model and where its first weights come from.
+
+    ``start`` is one of: ``scratch``, random weights; ``resnet50``, the dataset's own trained
+    ``resnet50`` (which must have the same shape); ``imagenet``, torchvision's weights
+    called ``weights`` (full size only). The stem and the first ``frozen`` - 1 residual stages keep
+    these weights and their statistics; 0 trains everything.
+    """
+
+    width: Count = 16
+    blocks: Blocks = (1, 1, 1, 1)
+    bottleneck: bool = False
+    keep_last: bool = True
+    start: Start = "resnet50"
+    weights: str | None = None
+    frozen: Annotated[int, Field(ge=0, le=4)] = 1
+
+
+class ConceptBottleneckParams(Section):
+    """A concept bottleneck; :mod:`pasta.models.concept_bottleneck` tells about the choices."""
+
+    backbone: BackboneParams = BackboneParams()
+    # of the concept network
+    training: GradientParams = GradientParams(epochs=3, learning_rate=0.004, patience=3)
+    head: Literal["sequential", "independent"] = "sequential"
+    score: Literal["logit", "probability"] = "logit"  # what the head sees
+    penalty: Positive = 0.003  # L2, on the weights of standardised scores
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Models of the dataset that must be trained first."""
+        return needed(self.backbone.start)
+
+    @model_validator(mode="after")
+    def _same_scale(self) -> ConceptBottleneckParams:
+        if self.head == "independent" and self.score == "logit":
+            raise ValueError("head 'independent' learns from 0 and 1 and needs score 'probability'")
+        return self
+
+
+class XnesylParams(Section):
+    """X-NeSyL: a detector of parts and a linear classifier on its best scores."""
+
+    backbone: BackboneParams = BackboneParams()
+    # pyramid and heads; 256 as published
+    channels: Annotated[int, Field(ge=32, multiple_of=32)] = 64
+    convolutions: Annotated[int, Field(ge=0)] = 1  # of each head before its output; 4 as published
+    levels: Annotated[int, Field(ge=1, le=5)] = 1  # pyramid levels from stride 8 on; 5 as published
+    # of the detector
+    training: GradientParams = GradientParams(
+        epochs=2, learning_rate=0.004, batch_size=24, patience=3
+    )
+    penalty: Positive = 0.001  # L2, on the weights of standardised scores
+    threshold: Annotated[float, Field(ge=0, le=1)] = 0.3  # of a detection worth showing
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Models of the dataset that must be trained first."""
+        return needed(self.backbone.start)
+
+
+class ModelsParams(Section):
+    """Classifiers of one dataset that are trained, explained and measured by one stage each."""
+
+    resnet50: ResNetParams | None = None
+    vit_b_16: TransformerParams | None = None
+    resnet50_bcos: BcosParams | None = None
+    clip_zero_shot: ClipZeroShotParams | None = None
+    clip_linear: ClipLinearParams | None = None
+    clip_qda: ClipQdaParams | None = None
+    labo: LaboParams | None = None
+    concept_bottleneck: ConceptBottleneckParams | None = None
+    xnesyl: XnesylParams | None = None
+
+    @property
+    def backbones(self) -> tuple[str, ...]:
+        """The classifiers that have settings here, in the papers' order."""
+        return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)
