@@ -25,7 +25,7 @@ setup: $(STAMP)  ## install everything into .venv (seconds with uv, nothing if u
 
 demo: setup  ## run the whole experiment on the embedded drawn datasets
 	@$(BIN)/pasta profile require demo
-	$(BIN)/dvc repro
+	$(BIN)/pasta workers $(BIN)/dvc repro
 	@$(BIN)/pasta outcome
 
 test: lint  ## lint, type-check, and run the tests

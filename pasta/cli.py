@@ -18,6 +18,7 @@ from pasta.commands import (
     score,
     tables,
     tune,
+    workers,
 )
 from pasta.commands.annotations import app as annotations_app
 from pasta.errors import guarded
@@ -36,6 +37,10 @@ app.add_typer(annotations_app, name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
 app.command("doctor")(doctor.doctor)
+app.command(
+    "workers",
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)(workers.workers)
 app.command("models")(models.models)
 app.command("predict")(models.predict)
 app.command("techniques")(explanations.techniques)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
@@ -132,12 +133,11 @@ def device() -> torch.device:
 def place(thing: Placed, where: torch.device | None = None) -> Placed:
     """A model or a batch on the device of this process, or on a given one.
 
-    Models with images as input are laid out channels last on CUDA, where convolutions are faster
-    that way.
+    Weights of convolutions are laid out channels last, which is faster on CUDA and on most CPUs.
     """
     target = where or device()
     how: dict[str, Any] = {"non_blocking": True}
-    if isinstance(thing, nn.Module) and target.type == "cuda":
+    if isinstance(thing, nn.Module) and target.type in ("cpu", "cuda"):
         how = {"memory_format": torch.channels_last}
     moved: Any = thing.to(target, **how)
     return moved  # type: ignore[no-any-return]
@@ -197,11 +197,10 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def set_threads(default: int = 1) -> None:
+def set_threads(default: int) -> None:
     """Give this process its threads, in torch and in linear algebra.
 
-    The machine's setting goes first. By default a process has one: it is one of many, and sums of
-    floats then do not depend on the number of cores.
+    The machine's setting goes first.
     """
     number = machine().threads or (default if device().type == "cpu" else threads())
     torch.set_num_threads(number)
@@ -233,7 +232,7 @@ def map_units(
         compute (dataset, backbone, method, rows) and travels in a few bytes.
     units
         Small, picklable, and independent of each other. They are begun in order, so the longest
-        should come first. A single unit has all cores of this machine.
+        should come first. Each has the same number of threads, wherever it runs.
     kept
         Finished units of an earlier attempt that was killed; results are added to it. Requires
         that results are dictionaries of arrays.
@@ -255,7 +254,7 @@ def map_units(
     if machine().scheduler or not (little or len(units) == 1 or workers() == 1):
         results = _distribute(function, [units[number] for number in missing])
     else:
-        set_threads(cores() if len(units) == 1 else 1)
+        limit_threads()
         results = enumerate(function(units[number]) for number in missing)
     for place, result in results:
         number = missing[place]
@@ -309,6 +308,22 @@ def close_workers() -> None:
     _client.cache_clear()
     while _opened:
         _opened.pop(0).close(timeout=5)
+
+
+def run_with_workers(command: Sequence[str]) -> int:
+    """Run a command whose stages share the workers of this machine; returns its exit code.
+
+    Each stage would start processes of its own, which load torch for seconds. A scheduler that is
+    already named stays the one.
+    """
+    environment = dict(os.environ)
+    if not machine().scheduler and workers() > 1:
+        client = _client("", workers())
+        environment["PASTA_SCHEDULER"] = client.scheduler.address
+    try:
+        return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603
+    finally:
+        close_workers()
 
 
 def _cluster(scheduler: str, number: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -382,3 +383,14 @@ def test_a_cluster_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
     with pytest.raises(PastaError, match=r"pip install pasta-xai\[cluster\]"):
         map_all(slow_first, [1])
+
+
+def test_a_command_with_workers_has_their_address_and_leaves_none_behind() -> None:
+    asked = "import os, distributed as d; c = d.Client(os.environ['PASTA_SCHEDULER']); "
+    asked += "print(len(c.scheduler_info()['workers'])); c.close(); raise SystemExit(3)"
+    environment = {**os.environ, "PASTA_WORKERS": "2", "PASTA_SCHEDULER": ""}
+    command = [str(Path(sys.executable).parent / "pasta"), "workers", sys.executable, "-c", asked]
+    before = set(children(os.getpid()))
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stdout.split()) == (3, ["2"]), done.stderr
+    assert not [one for one in set(children(os.getpid())) - before if alive(one)]

@@ -96,8 +96,7 @@ class BcosRecipe:
     def build(context: ModelContext, settings: BcosParams) -> BcosClassifier:
         """A network with random weights."""
         with seeded(context, "resnet50_bcos"):
-            model = BcosClassifier(context.classes, settings)
-        return model.to(memory_format=torch.channels_last)
+            return BcosClassifier(context.classes, settings)
 
     @staticmethod
     def fit(

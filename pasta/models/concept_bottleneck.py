@@ -83,8 +83,7 @@ class ConceptBottleneckRecipe:
         count = len(context.concepts)
         network = new_backbone(context, settings.backbone, count, PURPOSE)
         extractor = ConceptNetwork(network, count, settings)
-        model = ConceptBottleneck(context.classes, context.concepts, extractor)
-        return model.to(memory_format=torch.channels_last)
+        return ConceptBottleneck(context.classes, context.concepts, extractor)
 
     @staticmethod
     def fit(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 
@@ -90,8 +89,7 @@ class ResNetRecipe:
     def build(context: ModelContext, settings: ResNetParams) -> ResNetClassifier:
         """A network with random weights."""
         with seeded(context, "resnet50"):
-            model = ResNetClassifier(context.classes, settings)
-        return model.to(memory_format=torch.channels_last)
+            return ResNetClassifier(context.classes, settings)
 
     @staticmethod
     def fit(

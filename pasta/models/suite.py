@@ -66,12 +66,10 @@ def train_group(group: Group, params: Params, root: Path, say: Say = silent) -> 
     data = open_data(group, params, root)
     require_examples(data)
     started_from = {need for name in section.backbones for need in getattr(section, name).needs}
-    waves: list[list[tuple[str, ...]]]
-    waves = [[(name,)] for name in section.backbones if name in started_from]
-    waves.append(_rest(section, started_from))
+    first, rest = _waves(section, started_from)
     done: dict[str, Trained] = {}
     with kept_units(f"train@{group.key}", _inputs(group, section, root)) as kept:
-        for wave in waves:
+        for wave in (first, rest):
             units = [TrainUnit(group, names, params, root) for names in wave]
             for place, arrays in compute.map_units(train_unit, units, kept):
                 for name in units[place].names:
@@ -169,13 +167,20 @@ def require_examples(data: TrainingData) -> None:
             )
 
 
-def _rest(section: ModelsParams, first: set[str]) -> list[tuple[str, ...]]:
-    """Names of each unit, the longest first; what looks through CLIP's eyes makes one unit."""
-    names = [name for name in section.backbones if name not in first]
-    clip = tuple(name for name in names if _sees_by_clip(name))
-    long = [name for name in names if name not in clip]
+Wave = list[tuple[str, ...]]  # names of each unit
+
+
+def _waves(section: ModelsParams, started_from: set[str]) -> tuple[Wave, Wave]:
+    """What is trained first and what then, the longest units first.
+
+    Those that others start from come first. Beside them are the models on CLIP's encoder, which
+    need nobody and share what they see in one unit.
+    """
+    clip = tuple(name for name in section.backbones if _sees_by_clip(name))
+    first = [(name,) for name in section.backbones if name in started_from]
+    long = [name for name in section.backbones if name not in clip and name not in started_from]
     long.sort(key=lambda name: -_effort(section, name))
-    return [*((name,) for name in long), *([clip] if clip else [])]
+    return [*first, *([clip] if clip else [])], [(name,) for name in long]
 
 
 def _effort(section: ModelsParams, name: str) -> float:

@@ -227,8 +227,7 @@ class XnesylRecipe:
         network = new_backbone(context, settings.backbone, 1, PURPOSE)
         with seeded(context, f"{PURPOSE}/detector"):
             detector = PartDetector(network, len(context.concepts), settings)
-        model = Xnesyl(context.classes, context.concepts, detector)
-        return model.to(memory_format=torch.channels_last)
+        return Xnesyl(context.classes, context.concepts, detector)
 
     @staticmethod
     def fit(
