@@ -87,7 +87,7 @@ def test_a_run_with_other_workers_makes_the_same_bytes(
     subprocess.run(["git", "clone", "-q", str(project), str(again)], check=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PASTA_WORKERS", "2")
-        runner(again)("dvc", "repro")
+        runner(again)("pasta", "workers", "dvc", "repro")
     first, second = locked_md5s(project), locked_md5s(again)
     assert first.keys() == second.keys() and len(first) > 30
     assert {path for path in first if first[path] != second[path]} == set()
