@@ -35,7 +35,7 @@ from pasta.models.settings import ClipParams, ModelsParams
 from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
-from pasta.sections import Count, Section
+from pasta.sections import Count, Section, complete
 
 DEMO = "demo"
 DROP = "~drop"
@@ -90,7 +90,8 @@ def load_params(path: Path | None = None) -> Params:
 def checked_params(file: Path, text: str) -> Params:
     """Parameters from text; ``file`` is named in errors."""
     try:
-        return Params.model_validate(parse_yaml(file, text))
+        given = parse_yaml(file, text)
+        return Params.model_validate(complete(Params, given) if isinstance(given, dict) else given)
     except ValidationError as error:
         lines = ["the parameters are not valid:", *map(_explain, error.errors())]
         raise InputError("\n  ".join(lines), file=file) from None

@@ -23,6 +23,7 @@ from pasta.config import (
 )
 from pasta.errors import InputError
 from pasta.models.settings import ResNetParams
+from pasta.sections import complete
 from tests.conftest import ROOT
 
 DEMO = (ROOT / "params.yaml").read_text()
@@ -166,7 +167,7 @@ def test_the_demo_says_nothing_that_is_the_default() -> None:
             continue
         without = without_leaf(parse_yaml(Path("demo"), DEMO), path)
         try:
-            rest = Params.model_validate(without).model_dump(mode="json")
+            rest = Params.model_validate(complete(Params, without)).model_dump(mode="json")
         except ValidationError:
             continue  # it has no default
         assert at(rest, path) != at(whole, path), ".".join(path)
