@@ -22,8 +22,7 @@ from pasta import store
 from pasta.annotations.simulation.properties import overlap, spread
 from pasta.annotations.simulation.quality import CHANGES, LIMIT
 from pasta.applications.prepared.held_out import Fresh
-from pasta.datasets.class_parts import class_parts
-from pasta.datasets.stored import StoredDataset
+from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.params.annotations import QualityParams
 from pasta.scoring.score import PastaScore

@@ -52,3 +52,14 @@ def open_dataset(folder: Path) -> StoredDataset:
     parts = store.read_array(folder / PARTS, pixels.shape[:3])
     words = vocabulary(str(images["dataset"].iloc[0]))
     return StoredDataset(folder, words, images, pixels, parts)
+
+
+def class_parts(presence: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame:
+    """Classes x concepts: is the concept at least as frequent in the class as in the dataset?
+
+    No vocabulary says which parts a class has; the annotated images do. ``presence`` is images x
+    concepts.
+    """
+    labels = images.set_index("image_id")["label"].reindex(presence.index)
+    rates = presence.astype(float).groupby(labels).mean()
+    return (rates >= presence.mean()) & (rates > 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.datasets.source import SPLITS
+from pasta.datasets.records import SPLITS
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import Vocabulary
 from pasta.models.data import TrainingData

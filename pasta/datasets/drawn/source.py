@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pasta.datasets.drawn import catsdogscars, coco, monumai, pascalpart  # noqa: F401 (register)
 from pasta.datasets.drawn.scene import Options, draw, label_of
-from pasta.datasets.records import Record
-from pasta.datasets.source import SPLITS, Item
+from pasta.datasets.records import SPLITS, Item, Record
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files import images, split
+from pasta.datasets.files import images
 from pasta.datasets.files.images import PixelBox
-from pasta.datasets.records import Record, Region
-from pasta.datasets.source import Item
+from pasta.datasets.files.tables import Row, read
+from pasta.datasets.records import SPLITS, Item, Record, Region, Split
 from pasta.datasets.vocabulary import Vocabulary, vocabulary
 from pasta.errors import InputError
 from pasta.registry import Registry
+from pasta.seeds import entropy
+
+SPLIT_FILE = "split.csv"
+Given = Literal["train", "test"]
+
+# Where train and validation end between 0 and 1; the rest tests. Where the dataset has its own
+# test images, a tenth of its training images validates.
+_SHARES: Mapping[Given | None, tuple[float, float]] = {
+    None: (0.7, 0.8),
+    "train": (0.9, math.inf),
+    "test": (0.0, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +54,7 @@ class Found(NamedTuple):
 
     image_id: str
     label: str
-    given: split.Given | None
+    given: Given | None
 
 
 class Orphans(NamedTuple):
@@ -87,14 +100,14 @@ class FileSource(ABC):
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
-        chosen = split.overrides(self.root)
+        chosen = read_split_file(self.root)
         items = []
         for image_id, label, given in sorted(self.found()):
             override = chosen.pop(image_id, None)
             items.append(
                 Item(
                     image_id,
-                    split.assign(self.seed, self.dataset, image_id, given)
+                    assign_split(self.seed, self.dataset, image_id, given)
                     if override is None
                     else override[0],
                     label,
@@ -132,6 +145,41 @@ class FileSource(ABC):
 
 
 FILES: Registry[type[FileSource]] = Registry("dataset of files")
+
+
+def assign_split(seed: int, dataset: str, image_id: str, given: Given | None) -> Split:
+    """The split of one image, which no other image has an influence on.
+
+    Parameters
+    ----------
+    given
+        What the dataset itself says: a test image stays one, and None leaves all to the hash.
+
+    Examples
+    --------
+    >>> assign_split(0, "coco", "000000000139", "test")
+    'test'
+    """
+    train, validation = _SHARES[given]
+    place = entropy(seed, "split", dataset, image_id) / 2**128
+    if place < train:
+        return "train"
+    return "validation" if place < validation else "test"
+
+
+def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
+    """The contents of ``split.csv`` (image_id, split), or nothing where there is no such file."""
+    path = root / SPLIT_FILE
+    chosen: dict[str, tuple[Split, Row]] = {}
+    if not path.exists():
+        return chosen
+    for row in read(path, ("image_id", "split")):
+        name = row.one_of("split", SPLITS, "split")
+        if row["image_id"] in chosen:
+            first = chosen[row["image_id"]][1].number
+            raise row.error(f"{row['image_id']!r} is already in row {first}", "image_id")
+        chosen[row["image_id"]] = (next(split for split in SPLITS if split == name), row)
+    return chosen
 
 
 def paint(

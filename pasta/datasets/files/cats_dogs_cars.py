@@ -13,6 +13,7 @@ from pasta.datasets.files.base import (
     FILES,
     FileSource,
     Found,
+    Given,
     Instance,
     Orphans,
     by_stem,
@@ -20,9 +21,8 @@ from pasta.datasets.files.base import (
     within,
 )
 from pasta.datasets.files.images import PixelBox, decode
-from pasta.datasets.files.split import Given
 from pasta.datasets.files.tables import Row, read
-from pasta.datasets.source import Item
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from pasta.datasets.files.base import FILES, FileSource
-from pasta.datasets.source import SPLITS, Item
+from pasta.datasets.records import SPLITS, Item
 from pasta.errors import PastaError
 
 SAMPLE = 50  # images that are decoded; all of COCO would take an hour

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans
+from pasta.datasets.files.base import FILES, FileSource, Found, Given, Instance, Orphans
 from pasta.datasets.files.images import PixelBox, decode_as
-from pasta.datasets.files.rle import decode_segmentation
-from pasta.datasets.files.split import Given
 from pasta.datasets.files.tables import Row, read
-from pasta.datasets.source import Item
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
@@ -145,6 +146,77 @@ def _instance(concept: str, annotation: dict[str, Any], image: Image.Image, file
     except InputError as error:
         raise InputError(error.problem, file=file, row=row, expected=error.expected) from None
     return Instance(concept, PixelBox(x, y, x + width, y + height), mask)
+
+
+def decode_segmentation(segmentation: object, height: int, width: int) -> NDArray[np.bool_]:
+    """Decode a COCO ``segmentation``: polygons, run lengths, or run lengths packed into text.
+
+    The input is checked here because pycocotools does not: it reads past the end of damaged text
+    and leaves pixels undefined that no run covers.
+
+    Examples
+    --------
+    >>> decode_segmentation({"size": [2, 2], "counts": [1, 2, 1]}, 2, 2).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    from pycocotools import mask
+
+    if isinstance(segmentation, list):
+        _check_polygons(segmentation)
+        if not segmentation:
+            return np.zeros((height, width), dtype=np.bool_)
+        shapes = mask.decode(mask.frPyObjects(segmentation, height, width))
+        return np.asarray(shapes.any(axis=2), dtype=np.bool_)
+    if not isinstance(segmentation, dict):
+        raise InputError("a segmentation", expected="polygons or run lengths")
+    size, counts = [height, width], segmentation.get("counts")
+    if segmentation.get("size") != size:
+        raise InputError(
+            f"a mask of size {segmentation.get('size')!r}",
+            expected=f"{size}, the size of its image",
+        )
+    if isinstance(counts, str):
+        return _unpack_text(counts, size)
+    _check_lengths(counts, height * width)
+    runs = mask.frPyObjects({"size": size, "counts": counts}, height, width)
+    return np.asarray(mask.decode(runs), dtype=np.bool_)
+
+
+def _unpack_text(text: str, size: list[int]) -> NDArray[np.bool_]:
+    """Decode packed run lengths: five bits a character from "0" on, and one for "more follow"."""
+    from pycocotools import mask
+
+    problem = InputError(
+        f"the packed run lengths {text[:20]!r} are damaged",
+        expected=f"what COCO's tools write for a mask of {size[0]} x {size[1]} pixels",
+    )
+    if not re.fullmatch(r"(?:[P-o]{0,5}[0-O])+", text):
+        raise problem
+    try:
+        decoded = mask.decode({"size": size, "counts": text})
+    except ValueError:
+        raise problem from None
+    if mask.encode(decoded)["counts"] != text.encode():  # other lengths, or they end too early
+        raise problem
+    return np.asarray(decoded, dtype=np.bool_)
+
+
+def _check_lengths(counts: object, pixels: int) -> None:
+    if not isinstance(counts, list):
+        raise InputError("run lengths that are neither a list nor text")
+    for length in counts:
+        if not isinstance(length, int) or isinstance(length, bool) or length < 0:
+            raise InputError(f"{length!r} is no run length", expected="a whole number from 0")
+    if sum(counts) != pixels:
+        raise InputError(f"the run lengths cover {sum(counts)} pixels", expected=str(pixels))
+
+
+def _check_polygons(shapes: list[object]) -> None:
+    for shape in shapes:
+        if not isinstance(shape, list) or len(shape) < 6 or len(shape) % 2:
+            raise InputError("a polygon", expected="an even number of at least 6 coordinates")
+        if not all(isinstance(edge, int | float) and abs(edge) < 1e5 for edge in shape):
+            raise InputError("a polygon's coordinate is no number of pixels")
 
 
 def _parse(file: Path) -> dict[str, list[dict[str, Any]]]:

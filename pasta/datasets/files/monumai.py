@@ -23,7 +23,7 @@ from pasta.datasets.files.base import (
     within,
 )
 from pasta.datasets.files.images import PixelBox, decode, decode_as
-from pasta.datasets.source import Item
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
