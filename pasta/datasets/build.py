@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.compute import map_units
-from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.files import FILES
 from pasta.datasets.records import SPLITS, Item, Record, Source
@@ -35,8 +34,7 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
     if section.source == "files":
         return FILES[dataset](root / str(section.root), params.seed)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
-    options = Options(color_bias=section.color_bias)
-    return DrawnSource(dataset, params.seed, (train, validation, test), options)
+    return DrawnSource(dataset, params.seed, (train, validation, test), section.color_bias)
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:

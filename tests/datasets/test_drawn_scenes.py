@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from pasta.datasets.drawn import arches, coco, monumai
 from pasta.datasets.drawn.canvas import Canvas, pose
-from pasta.datasets.drawn.objects_kit import draw_sketch
-from pasta.datasets.drawn.scene import draw
+from pasta.datasets.drawn.sketch import draw_sketch
+from pasta.datasets.drawn.source import draw
 from pasta.datasets.records import Record
 from pasta.datasets.vocabulary import vocabulary
 

@@ -7,28 +7,29 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, pose, rectangle, shade, smooth
-from pasta.datasets.drawn.surface import BRIGHT, SHARED, chance, mixed, random_colour, texture
-
-Draw = Callable[[Canvas, np.random.Generator], None]
-Ground = Callable[[Canvas, np.random.Generator, float], None]
-
-SKIES: tuple[Colour, ...] = ((132, 178, 222), (196, 214, 228), (236, 196, 162), (158, 168, 184))
-GREENS: tuple[Colour, ...] = ((104, 142, 72), (132, 158, 84), (84, 124, 76), (158, 160, 88))
-EARTHS: tuple[Colour, ...] = ((214, 190, 146), (172, 142, 106), (150, 128, 104), (226, 224, 222))
-STREETS: tuple[Colour, ...] = ((112, 112, 116), (142, 138, 134), (94, 98, 106), (168, 162, 154))
-WALLS: tuple[Colour, ...] = (
-    (212, 198, 170),
-    (178, 196, 190),
-    (192, 170, 168),
-    (160, 172, 196),
-    (198, 196, 192),
-    (170, 116, 94),
+from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, pose, rectangle, shade, smooth
+from pasta.datasets.drawn.surface import (
+    BRIGHT,
+    SHARED,
+    chance,
+    mixed,
+    palette,
+    random_colour,
+    texture,
 )
-PETALS: tuple[Colour, ...] = ((246, 240, 232), (244, 208, 84), (220, 96, 110), (176, 140, 208))
+
+Draw = Callable[[Canvas, Rng], None]
+Ground = Callable[[Canvas, Rng, float], None]
+
+SKIES = palette("84b2de c4d6e4 ecc4a2 9ea8b8")
+GREENS = palette("688e48 849e54 547c4c 9ea058")
+EARTHS = palette("d6be92 ac8e6a 968068 e2e0de")
+STREETS = palette("707074 8e8a86 5e626a a8a29a")
+WALLS = palette("d4c6aa b2c4be c0aaa8 a0acc4 c6c4c0 aa745e")
+PETALS = palette("f6f0e8 f4d054 dc606e b08cd0")
 
 
-def backdrop(canvas: Canvas, rng: np.random.Generator) -> None:
+def backdrop(canvas: Canvas, rng: Rng) -> None:
     """Draw one kind of surroundings, with things standing about in the distance."""
     kind = SURROUNDINGS[int(rng.integers(len(SURROUNDINGS)))]
     horizon = rng.uniform(0.46, 0.7)
@@ -39,7 +40,7 @@ def backdrop(canvas: Canvas, rng: np.random.Generator) -> None:
     ground(canvas, rng, horizon)
 
 
-def foreground(canvas: Canvas, rng: np.random.Generator) -> None:
+def foreground(canvas: Canvas, rng: Rng) -> None:
     """Sometimes put a thing or two before the object, at the lower corners."""
     for side in (-1, 1):
         if chance(rng, 0.36):
@@ -49,9 +50,7 @@ def foreground(canvas: Canvas, rng: np.random.Generator) -> None:
                 thing(canvas, rng)
 
 
-def _scatter(
-    canvas: Canvas, rng: np.random.Generator, horizon: float, things: tuple[Draw, ...]
-) -> None:
+def _scatter(canvas: Canvas, rng: Rng, horizon: float, things: tuple[Draw, ...]) -> None:
     for _ in range(int(rng.integers(1, 4))):
         thing = things[int(rng.integers(len(things)))]
         place = pose(rng.uniform(0.05, 0.95), horizon + 0.02, rng.uniform(0.2, 0.42))
@@ -66,7 +65,7 @@ def _gradient(canvas: Canvas, top: Colour, bottom: Colour) -> None:
     canvas.colours.paste(wide)
 
 
-def sky(canvas: Canvas, rng: np.random.Generator) -> None:
+def sky(canvas: Canvas, rng: Rng) -> None:
     """A sky that pales towards the horizon, with clouds or without."""
     colour = random_colour(rng, SKIES)
     _gradient(canvas, colour, mixed(colour, (250, 244, 236), 0.65))
@@ -81,7 +80,7 @@ def sky(canvas: Canvas, rng: np.random.Generator) -> None:
             )
 
 
-def hills(canvas: Canvas, rng: np.random.Generator) -> None:
+def hills(canvas: Canvas, rng: Rng) -> None:
     """Two ridges under a sky."""
     sky(canvas, rng)
     colour = mixed(random_colour(rng, GREENS), (150, 168, 186), 0.55)
@@ -91,7 +90,7 @@ def hills(canvas: Canvas, rng: np.random.Generator) -> None:
         canvas.fill(smooth(np.array(ridge)), shade(colour, factor))
 
 
-def wall(canvas: Canvas, rng: np.random.Generator) -> None:
+def wall(canvas: Canvas, rng: Rng) -> None:
     """A plastered, panelled, papered or brick wall."""
     colour = random_colour(rng, WALLS)
     canvas.colours.paste(texture(rng, canvas.pixels, colour, contrast=0.12, cells=7))
@@ -111,7 +110,7 @@ def wall(canvas: Canvas, rng: np.random.Generator) -> None:
                 canvas.stroke([(x, y), (x, y + step * 0.55)], line, 0.007)
 
 
-def blur(canvas: Canvas, rng: np.random.Generator) -> None:
+def blur(canvas: Canvas, rng: Rng) -> None:
     """Nothing in particular, out of focus."""
     first, second = random_colour(rng, SHARED), random_colour(rng, WALLS)
     colour = mixed(first, second, 0.7)
@@ -121,9 +120,7 @@ def blur(canvas: Canvas, rng: np.random.Generator) -> None:
         canvas.tint(spot, random_colour(rng, WALLS), 0.3)
 
 
-def _floor(
-    canvas: Canvas, rng: np.random.Generator, horizon: float, colour: Colour, contrast: float
-) -> None:
+def _floor(canvas: Canvas, rng: Rng, horizon: float, colour: Colour, contrast: float) -> None:
     canvas.fill(
         rectangle(-0.01, horizon, 1.01, 1.01),
         texture(rng, canvas.pixels, colour, contrast=contrast, cells=26, grain=0.05),
@@ -131,7 +128,7 @@ def _floor(
     canvas.tint(rectangle(-0.01, horizon, 1.01, horizon + 0.05), (255, 250, 240), 0.12)
 
 
-def meadow(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+def meadow(canvas: Canvas, rng: Rng, horizon: float) -> None:
     """Grass with blades and a few flowers."""
     colour = random_colour(rng, GREENS)
     _floor(canvas, rng, horizon, colour, 0.28)
@@ -143,7 +140,7 @@ def meadow(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
         canvas.fill(ellipse(x, y - height, 0.009), petals)
 
 
-def street(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+def street(canvas: Canvas, rng: Rng, horizon: float) -> None:
     """A pavement with its kerb, and a road, marked or not."""
     colour = random_colour(rng, STREETS)
     _floor(canvas, rng, horizon, colour, 0.15)
@@ -157,7 +154,7 @@ def street(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
             canvas.decorate(dash, (226, 222, 210))
 
 
-def sand(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+def sand(canvas: Canvas, rng: Rng, horizon: float) -> None:
     """A beach before the sea, or a field of earth or snow."""
     colour = random_colour(rng, EARTHS)
     if chance(rng, 0.6):
@@ -171,7 +168,7 @@ def sand(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
         canvas.tint(ellipse(x, y, 0.07, 0.012), shade(colour, 0.75), 0.4)
 
 
-def boards(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+def boards(canvas: Canvas, rng: Rng, horizon: float) -> None:
     """A floor of boards or tiles that runs into the distance, with a skirting board."""
     colour = random_colour(rng, ((172, 124, 82), (134, 96, 70), (188, 176, 158), (150, 148, 150)))
     _floor(canvas, rng, horizon, colour, 0.2)
@@ -184,14 +181,14 @@ def boards(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
     )
 
 
-def haze(canvas: Canvas, rng: np.random.Generator, horizon: float) -> None:
+def haze(canvas: Canvas, rng: Rng, horizon: float) -> None:
     """No horizon at all: the ground is only a change of light."""
     step = rng.uniform(0.04, 0.08)
     for y in np.arange(horizon, horizon + 3.5 * step, step).tolist():
         canvas.tint(rectangle(-0.01, y, 1.01, 1.01), (244, 240, 232), 0.1)
 
 
-def tree(canvas: Canvas, rng: np.random.Generator) -> None:
+def tree(canvas: Canvas, rng: Rng) -> None:
     """A trunk and a crown of leaves."""
     canvas.fill(rectangle(-0.05, 0, 0.05, 0.5), (104, 78, 58))
     colour = random_colour(rng, GREENS)
@@ -200,7 +197,7 @@ def tree(canvas: Canvas, rng: np.random.Generator) -> None:
             canvas.fill(ellipse(x, y + lift, 0.2 - lift), shade(colour, factor))
 
 
-def bush(canvas: Canvas, rng: np.random.Generator) -> None:
+def bush(canvas: Canvas, rng: Rng) -> None:
     """A low heap of leaves."""
     colour = random_colour(rng, GREENS)
     for factor, lift in ((0.7, 0.0), (0.92, 0.04), (1.12, 0.1)):
@@ -208,7 +205,7 @@ def bush(canvas: Canvas, rng: np.random.Generator) -> None:
             canvas.fill(ellipse(x, y + lift, 0.2 - lift), shade(colour, factor))
 
 
-def post(canvas: Canvas, rng: np.random.Generator) -> None:
+def post(canvas: Canvas, rng: Rng) -> None:
     """A lamp post."""
     colour = random_colour(rng, STREETS)
     dark = shade(colour, 0.6)
@@ -217,7 +214,7 @@ def post(canvas: Canvas, rng: np.random.Generator) -> None:
     canvas.fill(rectangle(-0.12, 1.34, 0.12, 1.4), dark)
 
 
-def fence(canvas: Canvas, rng: np.random.Generator) -> None:
+def fence(canvas: Canvas, rng: Rng) -> None:
     """A length of picket fence."""
     colour = mixed(random_colour(rng, EARTHS), (240, 236, 230), 0.3)
     for y in (0.14, 0.34):
@@ -227,7 +224,7 @@ def fence(canvas: Canvas, rng: np.random.Generator) -> None:
         canvas.fill(top, colour)
 
 
-def ball(canvas: Canvas, rng: np.random.Generator) -> None:
+def ball(canvas: Canvas, rng: Rng) -> None:
     """A ball with a highlight."""
     colour = random_colour(rng, BRIGHT)
     canvas.tint(ellipse(0.04, 0.02, 0.4, 0.07), (20, 20, 24), 0.3)
@@ -236,7 +233,7 @@ def ball(canvas: Canvas, rng: np.random.Generator) -> None:
     canvas.decorate(ellipse(-0.12, 0.5, 0.09), mixed(colour, (255, 255, 255), 0.6))
 
 
-def box(canvas: Canvas, rng: np.random.Generator) -> None:
+def box(canvas: Canvas, rng: Rng) -> None:
     """A parcel, seen from a corner."""
     colour = random_colour(rng, EARTHS)
     width, height = rng.uniform(0.5, 0.8), rng.uniform(0.4, 0.8)
@@ -254,16 +251,16 @@ def box(canvas: Canvas, rng: np.random.Generator) -> None:
     canvas.decorate(rectangle(0.02 - width / 2, 0, 0.12 - width / 2, height), shade(colour, 0.85))
 
 
-def stone(canvas: Canvas, rng: np.random.Generator) -> None:
+def stone(canvas: Canvas, rng: Rng) -> None:
     """A boulder with a lit top."""
     colour = random_colour(rng, STREETS)
-    outline = smooth([(-0.5, 0), (-0.42, 0.3), (-0.1, 0.5), (0.3, 0.42), (0.5, 0.15), (0.48, 0)])
+    outline = smooth("-0.5,0 -0.42,0.3 -0.1,0.5 0.3,0.42 0.5,0.15 0.48,0")
     canvas.fill(outline, shade(colour, 0.75))
     canvas.decorate(outline * (0.8, 0.7) + (-0.04, 0.14), colour)
     canvas.decorate(outline * (0.4, 0.3) + (-0.1, 0.3), shade(colour, 1.18))
 
 
-def picture(canvas: Canvas, rng: np.random.Generator) -> None:
+def picture(canvas: Canvas, rng: Rng) -> None:
     """A framed picture that hangs on the wall."""
     canvas.fill(rectangle(-0.32, 0.5, 0.32, 1.1), shade(random_colour(rng, EARTHS), 0.7))
     canvas.fill(rectangle(-0.26, 0.56, 0.26, 1.04), random_colour(rng, WALLS))

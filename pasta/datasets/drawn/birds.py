@@ -7,12 +7,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, limb, shade, smooth
-from pasta.datasets.drawn.faces import eye
-from pasta.datasets.drawn.stage import Coat, coat, curve, ribbon, shadow, solid
-from pasta.datasets.drawn.surface import chance, mixed, random_colour
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Rng,
+    curve,
+    ellipse,
+    limb,
+    polygon,
+    ribbon,
+    shade,
+    smooth,
+)
+from pasta.datasets.drawn.pets import eye
+from pasta.datasets.drawn.surface import (
+    Coat,
+    chance,
+    coat,
+    mixed,
+    palette,
+    random_colour,
+    shadow,
+    solid,
+)
 
-BILLS: tuple[Colour, ...] = ((236, 160, 56), (214, 104, 60), (84, 78, 74), (226, 196, 96))
+BILLS = palette("eca038 d6683c 544e4a e2c460")
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,7 @@ BIRDS: tuple[Bird, ...] = (
 )
 
 
-def bird(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
+def bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Some bird standing about, sometimes with a wing raised."""
     build = BIRDS[int(rng.integers(len(BIRDS)))]
     plumage = coat(canvas, rng, colour, contrast=0.2, grain=0.06)
@@ -96,7 +115,7 @@ def _folded(
     across = np.array([-ahead[1], ahead[0]])
     long, thick = build.body
     origin = middle + across * thick * 0.12
-    corners = [(0.5, 0.25), (0.2, 0.6), (-0.5, 0.5), (-1.15, 0.1), (-0.5, -0.25), (0.25, -0.3)]
+    corners = polygon("0.5,0.25 0.2,0.6 -0.5,0.5 -1.15,0.1 -0.5,-0.25 0.25,-0.3")
     outline = smooth([origin + ahead * x * long + across * y * thick for x, y in corners])
     canvas.fill(outline, shade(plumage.colour, 0.52), "animal wing")
     centre = outline.mean(0)
@@ -115,12 +134,7 @@ def _spread(canvas: Canvas, root: np.ndarray, thick: float, plumage: Coat) -> No
 
 
 def _head(
-    canvas: Canvas,
-    rng: np.random.Generator,
-    build: Bird,
-    head: tuple[float, float],
-    plumage: Coat,
-    bill: Colour,
+    canvas: Canvas, rng: Rng, build: Bird, head: tuple[float, float], plumage: Coat, bill: Colour
 ) -> None:
     x, y = head
     radius = build.head

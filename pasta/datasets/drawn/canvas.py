@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from pasta.datasets.vocabulary import Vocabulary
 Colour = tuple[int, int, int]
 Points = NDArray[np.float64]  # (n, 2), x to the right, y down
 Affine = NDArray[np.float64]  # (2, 3)
+Rng = np.random.Generator
 
 SUPERSAMPLING = 3
 NOTHING = 0  # on the instance plane
@@ -43,6 +45,37 @@ def pose(
     c, s = scale * math.cos(angle), scale * math.sin(angle)
     wide = -stretch if flip else stretch
     return np.array([[c * wide, -s, x], [s * wide, c, y]])
+
+
+def parallelogram(corner: Points, along: Points, up: Points) -> Affine:
+    """Map the unit square onto a parallelogram."""
+    return np.column_stack([along, up, corner])
+
+
+def polygon(corners: ArrayLike) -> Points:
+    """Return corners as an array; text lists them as SVG does, e.g. ``"0,0 1,0 0.5,1"``."""
+    return _parse(corners) if isinstance(corners, str) else np.asarray(corners, dtype=np.float64)
+
+
+@cache
+def _parse(text: str) -> Points:
+    corners = np.array([[float(number) for number in pair.split(",")] for pair in text.split()])
+    corners.flags.writeable = False  # it is shared by all who draw it
+    return corners
+
+
+def symmetric(half: ArrayLike) -> Points:
+    """Complete the right half of an outline, from one end of the axis to the other."""
+    points = polygon(half)
+    return np.concatenate([points, mirrored(points)[::-1]])
+
+
+def shrunk(outline: ArrayLike, share: float) -> Points:
+    """Shrink an outline towards the mean of its corners."""
+    points = polygon(outline)
+    middle = points.mean(0)
+    inner: Points = middle + (points - middle) * share
+    return inner
 
 
 def ellipse(
@@ -75,13 +108,38 @@ def limb(
 
 def smooth(points: ArrayLike, rounds: int = 2) -> Points:
     """Chaikin's corner cutting: a soft closed outline from a few corners."""
-    outline = np.asarray(points, dtype=np.float64)
+    outline = polygon(points)
     for _ in range(rounds):
         following = np.roll(outline, -1, 0)
         outline = np.stack(
             [0.75 * outline + 0.25 * following, 0.25 * outline + 0.75 * following], 1
         ).reshape(-1, 2)
     return outline
+
+
+def curve(points: Sequence[tuple[float, float]], steps: int = 14) -> Points:
+    """A Bezier curve through the first and last of its control points."""
+    along = np.linspace(0, 1, steps)[:, None]
+    degree = len(points) - 1
+    total: Points = np.zeros((steps, 2))
+    for order, point in enumerate(points):
+        weight = math.comb(degree, order) * along**order * (1 - along) ** (degree - order)
+        total = total + weight * point
+    return total
+
+
+def ribbon(path: Points, width0: float, width1: float) -> Points:
+    """A band along a path that tapers from one width to the other: a tail, a horn, a trunk."""
+    heading = np.gradient(path, axis=0)
+    across = np.stack([-heading[:, 1], heading[:, 0]], 1)
+    across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
+    across *= np.linspace(width0, width1, len(path))[:, None] / 2
+    return np.concatenate([path + across, (path - across)[::-1]])
+
+
+def mirrored(outline: ArrayLike) -> Points:
+    """The outline seen in a mirror at x = 0."""
+    return polygon(outline) * (-1, 1)
 
 
 def shade(colour: Colour, factor: float) -> Colour:
@@ -135,10 +193,7 @@ class Canvas:
         return len(self.concepts)
 
     def fill(
-        self,
-        outline: ArrayLike,
-        colour: Colour | Image.Image,
-        concept: str | int | None = None,
+        self, outline: ArrayLike, colour: Colour | Image.Image, concept: str | int | None = None
     ) -> None:
         """Fill an outline with a colour or a full-size texture.
 
@@ -181,7 +236,7 @@ class Canvas:
 
     def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
         """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
-        moved = np.asarray(points, dtype=np.float64) @ self._linear
+        moved = polygon(points) @ self._linear
         moved = (moved + self._offset) * self.pixels
         return [(x, y) for x, y in moved.tolist()]
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from pasta.datasets.drawn.canvas import Canvas, Colour, pose
-from pasta.datasets.drawn.objects_animals import ANIMALS
-from pasta.datasets.drawn.objects_food import FOOD
-from pasta.datasets.drawn.objects_furniture import FURNITURE
-from pasta.datasets.drawn.objects_home import HOME
-from pasta.datasets.drawn.objects_kit import Sketch, draw_sketch
-from pasta.datasets.drawn.objects_people import PEOPLE
-from pasta.datasets.drawn.objects_pets import PETS
-from pasta.datasets.drawn.objects_sport import SPORT
-from pasta.datasets.drawn.objects_tableware import TABLEWARE
-from pasta.datasets.drawn.objects_travel import TRAVEL
-from pasta.datasets.drawn.objects_vehicles import VEHICLES
-from pasta.datasets.drawn.objects_work import WORK
+from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, pose
 from pasta.datasets.drawn.rooms import Room, draw_room, shadow
-from pasta.datasets.drawn.scene import SCENES, Options
+from pasta.datasets.drawn.sketch import Sketch, draw_sketch
+from pasta.datasets.drawn.sketch_animals import ANIMALS, PETS
+from pasta.datasets.drawn.sketch_food import FOOD, TABLEWARE
+from pasta.datasets.drawn.sketch_household import FURNITURE, HOME, WORK
+from pasta.datasets.drawn.sketch_leisure import PEOPLE, SPORT
+from pasta.datasets.drawn.sketch_traffic import TRAVEL, VEHICLES
 from pasta.datasets.drawn.surface import light
 from pasta.datasets.records import Box
 
@@ -110,18 +101,17 @@ class Thing:
         return Box(self.x - half, top, self.x + half, self.y)
 
 
-@SCENES.register("coco")
-def coco(canvas: Canvas, label: str, rng: np.random.Generator, options: Options) -> None:
+def draw_scene(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
     """Draw an indoor scene of a class."""
     cast = CASTS[label]
-    room = draw_room(canvas, rng, cast.hint, options.color_bias)
+    room = draw_room(canvas, rng, cast.hint, color_bias)
     things = arrange(room, cast, rng)
     for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.place), one.y)):
         _put(canvas, thing, rng)
     light(canvas, rng)
 
 
-def arrange(room: Room, cast: Cast, rng: np.random.Generator) -> list[Thing]:
+def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
     """Choose the things and give each a place where it hides as little as possible."""
     large, typical, common = 2, int(rng.integers(1, 4)), int(rng.integers(1, 3))
     leads = _choose(cast.anchors[:LEADS], 2 if rng.random() < 0.6 else 1, rng)
@@ -131,35 +121,29 @@ def arrange(room: Room, cast: Cast, rng: np.random.Generator) -> list[Thing]:
         placed.append(_place(SKETCHES[name], _large(SKETCHES[name], room, rng), room, placed, rng))
     rest = _choose(cast.companions, typical, rng) + _choose(EVERYWHERE, common, rng)
     for name in dict.fromkeys(name for name in rest if name not in chosen):
-        scale = SKETCHES[name].size * float(rng.uniform(0.85, 1.2))
+        scale = SKETCHES[name].size * rng.uniform(0.85, 1.2)
         placed.append(_place(SKETCHES[name], scale, room, placed, rng))
     return placed
 
 
-def _choose(names: tuple[str, ...], count: int, rng: np.random.Generator) -> list[str]:
+def _choose(names: tuple[str, ...], count: int, rng: Rng) -> list[str]:
     """A few different names; one that is listed twice comes twice as often."""
     shuffled = [names[index] for index in rng.permutation(len(names))]
     return list(dict.fromkeys(shuffled))[:count]
 
 
-def _large(sketch: Sketch, room: Room, rng: np.random.Generator) -> float:
+def _large(sketch: Sketch, room: Room, rng: Rng) -> float:
     """The scale of an anchor: wide ones take half of the width, tall ones most of the height."""
     if sketch.place == "table":  # what stands on the counter must fit below the ceiling
-        return min(float(rng.uniform(0.44, 0.62)), (room.counter - 0.03) / sketch.height)
+        return min(rng.uniform(0.44, 0.62), (room.counter - 0.03) / sketch.height)
     if sketch.place == "wall":
-        return float(rng.uniform(0.36, 0.46))
+        return rng.uniform(0.36, 0.46)
     if sketch.width < 0.6:
-        return float(rng.uniform(0.5, 0.72))
-    return float(rng.uniform(0.44, 0.62))
+        return rng.uniform(0.5, 0.72)
+    return rng.uniform(0.44, 0.62)
 
 
-def _place(
-    sketch: Sketch,
-    scale: float,
-    room: Room,
-    placed: list[Thing],
-    rng: np.random.Generator,
-) -> Thing:
+def _place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
     """The best of a few random places for a thing."""
     half, height = sketch.width * scale / 2, sketch.height * scale
     ranges = {
@@ -185,9 +169,9 @@ def _overlap(first: Box, second: Box) -> float:
     return width * height / min(areas)
 
 
-def _put(canvas: Canvas, thing: Thing, rng: np.random.Generator) -> None:
+def _put(canvas: Canvas, thing: Thing, rng: Rng) -> None:
     sketch, width = thing.sketch, thing.sketch.width * thing.scale
-    flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, float(rng.uniform(0.92, 1.06))
+    flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, rng.uniform(0.92, 1.06)
     if sketch.place != "wall":
         shadow(canvas, thing.x, thing.y, width)
     half = width * stretch / 2

@@ -1,8 +1,4 @@
-"""Architectural elements in stone, each drawn as one instance of its concept.
-
-Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot, ``half`` half
-its inner width.
-"""
+"""Buildings and their architectural elements."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from pasta.datasets.drawn.canvas import (
     Canvas,
     Colour,
     Points,
+    Rng,
     ellipse,
     limb,
     pose,
@@ -23,6 +20,7 @@ from pasta.datasets.drawn.canvas import (
     shade,
     smooth,
 )
+from pasta.datasets.drawn.surface import chance, mixed, palette, random_colour, texture
 
 BLACK: Colour = (14, 12, 18)
 
@@ -216,7 +214,7 @@ def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, ston
             )
         if name == "broken-pediment":
             canvas.fill(rectangle(-0.13, -0.36, 0.13, 0.0), shade(stone.trim, 0.95), number)
-            urn = smooth([(-0.2, -0.72), (0.2, -0.72), (0.12, -0.34), (-0.12, -0.34)])
+            urn = smooth("-0.2,-0.72 0.2,-0.72 0.12,-0.34 -0.12,-0.34")
             canvas.fill(urn, shade(stone.trim, 1.1), number)
         canvas.fill(rectangle(-1.1, -0.06, 1.1, 0.1), shade(stone.trim, 1.05), number)
         canvas.decorate(rectangle(-1.1, 0.05, 1.1, 0.1), shade(stone.trim, 0.72))
@@ -238,7 +236,7 @@ def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
             for y in np.linspace(0.6, height - 1.0, 9)[:-1]:
                 slant = [(-0.8, y + 0.34), (0.0, y + 0.2), (0.8, y - 0.06)]
                 canvas.stroke(slant, shade(stone.trim, 0.52), 0.14)
-        canvas.fill([(-1.1, 0.0), (1.1, 0.0), (0.7, 0.65), (-0.7, 0.65)], stone.trim, number)
+        canvas.fill("-1.1,0.0 1.1,0.0 0.7,0.65 -0.7,0.65", stone.trim, number)
         canvas.decorate(rectangle(-1.1, 0.0, 1.1, 0.2), shade(stone.trim, 1.16))
         canvas.fill(rectangle(-1.1, height - 0.55, 1.1, height), shade(stone.trim, 0.9), number)
         canvas.decorate(rectangle(-1.1, height - 0.55, 1.1, height - 0.35), shade(stone.trim, 1.1))
@@ -261,3 +259,154 @@ def pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(limb(0.0, 0.1, 0.0, 0.5, 0.36, 0.2), shade(stone.trim, 1.1), number)
         canvas.fill(limb(-0.3, 0.42, 0.3, 0.42, 0.2), shade(stone.trim, 1.05), number)
         canvas.fill([(-1.0, foot + 0.3), (0.0, foot - 1.0), (1.0, foot + 0.3)], stone.trim, number)
+
+
+STONES = palette("d6be96 c4b09c ded0ba bc9676 b0a8a0 caa480 e2c4a8 a87a62")
+DOORS = palette("62402a 48382e 42584a 783c30")
+
+
+ROOFS = palette("96543e 606670 806c58")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The building before anybody decides on its style."""
+
+    ground: float
+    storey: float  # the cornice between the storeys
+    roof: float
+    left: float
+    right: float
+    portal: Bay
+    sides: tuple[Bay, ...]
+    upper: Bay
+    upper_sides: tuple[Bay, ...]
+    plain_sides: bool  # the plan decides on plain windows, lest their number tell the style
+    plain_upper_sides: bool
+    columns: bool
+    balcony: bool
+    steps: int
+
+
+def draw_plan(rng: Rng) -> Plan:
+    """Choose the proportions of a building."""
+    ground, roof = rng.uniform(0.86, 0.92), rng.uniform(0.17, 0.24)
+    storey = ground - rng.uniform(0.43, 0.48)
+    left, right = rng.uniform(0.0, 0.07), rng.uniform(0.93, 1.0)
+    x, half = rng.uniform(0.47, 0.53), rng.uniform(0.11, 0.145)
+    room = storey - roof
+    side, height = rng.uniform(0.06, 0.072), rng.uniform(0.17, 0.21)
+    places = ((left + x - 1.4 * half) / 2 - 0.005, (right + x + 1.4 * half) / 2 + 0.005)
+    return Plan(
+        ground,
+        storey,
+        roof,
+        left,
+        right,
+        portal=Bay(x, ground, half, rng.uniform(0.3, 0.335), door=chance(rng, 0.6)),
+        sides=tuple(Bay(place, ground - 0.1, side, height) for place in places),
+        upper=Bay(x, storey - 0.035, rng.uniform(0.09, 0.11), room * 0.74),
+        upper_sides=tuple(Bay(place, storey - 0.04, side * 0.8, room * 0.58) for place in places),
+        plain_sides=chance(rng, 0.5),
+        plain_upper_sides=chance(rng, 0.6),
+        columns=chance(rng, 0.5),
+        balcony=chance(rng, 0.4),
+        steps=int(rng.integers(0, 4)),
+    )
+
+
+def draw_stone(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Stone:
+    """Choose the materials of a building; ``bias`` pulls the stone towards a hint."""
+    colour = mixed(random_colour(rng, STONES), hint, bias)
+    trim = mixed(colour, random_colour(rng, STONES), 0.5)
+    return Stone(
+        wall=texture(rng, canvas.pixels, shade(colour, 1.04), contrast=0.24, cells=9, grain=0.035),
+        colour=colour,
+        trim=shade(trim, 1.14),
+        second=shade(random_colour(rng, STONES), rng.uniform(0.65, 1.0)),
+        gloom=random_colour(rng, ((40, 36, 44), (52, 44, 40), (34, 44, 56))),
+        door=random_colour(rng, DOORS),
+        lobes=int(rng.choice([5, 7])),
+        wedges=int(rng.choice([9, 11, 13])),
+        spokes=int(rng.choice([4, 6, 8])),
+    )
+
+
+def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    _crown(canvas, rng, plan, stone)
+    canvas.fill(rectangle(plan.left, plan.roof, plan.right, plan.ground), stone.wall)
+    _masonry(canvas, rng, plan, stone)
+    if plan.columns:  # straight ones, so that not every column is a twisted one
+        for x in (plan.left + 0.03, plan.right - 0.03):
+            shaft = Bay(x, plan.ground, 0.028, plan.ground - plan.roof)
+            column(canvas, shaft, stone, twisted=False)
+    for y, reach in ((plan.storey, 0.01), (plan.roof, 0.025)):
+        canvas.tint(rectangle(plan.left, y, plan.right, y + 0.05), BLACK, 0.3)
+        canvas.fill(
+            rectangle(plan.left - reach, y - 0.02, plan.right + reach, y + 0.012),
+            shade(stone.trim, 1.05),
+        )
+        canvas.decorate(
+            rectangle(plan.left - reach, y, plan.right + reach, y + 0.012), shade(stone.trim, 0.76)
+        )
+    canvas.fill(
+        rectangle(plan.left, plan.ground - 0.05, plan.right, plan.ground), shade(stone.trim, 0.82)
+    )
+    for step in range(plan.steps):
+        x, half, y = plan.portal.x, plan.portal.half * (1.9 - 0.15 * step), plan.ground
+        tread = rectangle(x - half, y + 0.012 * (2 - step), x + half, y + 0.012 * (3 - step))
+        canvas.fill(tread, shade(stone.trim, 0.78 + 0.1 * step))
+
+
+def _crown(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    """What rises above the cornice: nothing, a tiled roof, a tower, a dome or a balustrade."""
+    kind, tiles = int(rng.integers(5)), random_colour(rng, ROOFS)
+    left, right, y = plan.left, plan.right, plan.roof
+    if kind == 1:
+        slope = [
+            (left - 0.03, y),
+            (left + 0.1, y - 0.09),
+            (right - 0.1, y - 0.09),
+            (right + 0.03, y),
+        ]
+        canvas.fill(slope, tiles)
+        for share in np.linspace(0.02, 0.98, 14):
+            foot, ridge = left + (right - left) * share, left + 0.1 + (right - left - 0.2) * share
+            canvas.stroke([(foot, y), (ridge, y - 0.09)], shade(tiles, 0.8), 0.008)
+    elif kind == 2:
+        x = float(rng.choice([left + 0.14, right - 0.14]))
+        canvas.fill(rectangle(x - 0.1, y - 0.24, x + 0.1, y), shade(stone.colour, 0.9))
+        canvas.decorate(rectangle(x + 0.03, y - 0.24, x + 0.1, y), shade(stone.colour, 0.75))
+        canvas.decorate(rectangle(x - 0.035, y - 0.17, x + 0.02, y - 0.07), stone.gloom)
+        canvas.fill([(x - 0.12, y - 0.24), (x, y - 0.36), (x + 0.12, y - 0.24)], tiles)
+    elif kind == 3:
+        x = (left + right) / 2
+        canvas.fill(rectangle(x - 0.17, y - 0.05, x + 0.17, y), shade(stone.colour, 0.9))
+        canvas.fill(ellipse(x, y - 0.04, 0.17, 0.13), shade(tiles, 0.9))
+        canvas.decorate(ellipse(x - 0.04, y - 0.06, 0.09, 0.1), shade(tiles, 1.1))
+        canvas.fill(rectangle(x - 0.17, y - 0.05, x + 0.17, y), stone.colour)
+    elif kind == 4:
+        for x in np.linspace(left + 0.02, right - 0.02, 18):
+            canvas.fill(rectangle(x - 0.012, y - 0.055, x + 0.012, y), shade(stone.trim, 0.95))
+        canvas.fill(rectangle(left, y - 0.065, right, y - 0.045), stone.trim)
+
+
+def _masonry(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    """Courses of ashlar or brick, or none for stucco."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        return
+    course = (0.0, 0.05, 0.03)[kind]
+    joint = shade(stone.colour, 0.8)
+    for row, y in enumerate(np.arange(plan.roof, plan.ground, course)):
+        canvas.stroke([(plan.left, y), (plan.right, y)], joint, 0.004)
+        for x in np.arange(plan.left + course * (1 + row % 2), plan.right, course * 3.2):
+            canvas.stroke([(x, y), (x, y + course)], joint, 0.004)
+
+
+def draw_balcony(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    left, right, y = bay.x - bay.half * 1.4, bay.x + bay.half * 1.4, bay.base
+    canvas.fill(rectangle(left, y, right, y + 0.014), shade(stone.trim, 1.1))
+    for x in np.linspace(left, right, 9):
+        canvas.stroke([(x, y), (x, y - 0.035)], (50, 48, 52), 0.006, None)
+    canvas.stroke([(left, y - 0.035), (right, y - 0.035)], (50, 48, 52), 0.008, None)

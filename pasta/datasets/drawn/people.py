@@ -5,39 +5,38 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, limb, pose, shade, smooth
-from pasta.datasets.drawn.stage import (
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Rng,
+    curve,
+    ellipse,
+    limb,
+    mirrored,
+    polygon,
+    pose,
+    shade,
+    smooth,
+)
+from pasta.datasets.drawn.surface import (
     INK,
+    SHARED,
     WHITE,
     Coat,
+    chance,
     coat,
-    curve,
     darker,
-    mirrored,
+    mixed,
+    palette,
+    random_colour,
     shadow,
     solid,
 )
-from pasta.datasets.drawn.surface import SHARED, chance, mixed, random_colour
 
-SKINS: tuple[Colour, ...] = (
-    (240, 206, 180),
-    (222, 178, 144),
-    (190, 138, 102),
-    (146, 98, 70),
-    (98, 66, 50),
-)
-HAIRS: tuple[Colour, ...] = (
-    (44, 36, 34),
-    (92, 62, 44),
-    (158, 108, 62),
-    (214, 176, 110),
-    (168, 84, 48),
-    (176, 172, 168),
-)
+SKINS = palette("f0ceb4 deb290 be8a66 926246 624232")
+HAIRS = palette("2c2422 5c3e2c 9e6c3e d6b06e a85430 b0aca8")
 LIPS: Colour = (188, 84, 84)
-BACK_HAIR = ((-0.9, 0.7), (0.9, 0.7), (1.2, -0.2), (1.15, -1.5), (-1.15, -1.5), (-1.2, -0.2))
+BACK_HAIR = polygon("-0.9,0.7 0.9,0.7 1.2,-0.2 1.15,-1.5 -1.15,-1.5 -1.2,-0.2")
 FRINGES = (
     ((-1.02, 0.1), (-1.08, 0.9), (-0.4, 1.36), (0.5, 1.34), (1.1, 0.9), (1.02, 0.1), (0.8, 0.55),
      (0.2, 0.72), (-0.5, 0.5), (-0.84, 0.42)),
@@ -61,7 +60,7 @@ class Looks:
     sleeves: bool
 
 
-def _looks(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> Looks:
+def _looks(canvas: Canvas, rng: Rng, colour: Colour) -> Looks:
     return Looks(
         coat(canvas, rng, random_colour(rng, SKINS, spread=8), contrast=0.05, grain=0.03),
         random_colour(rng, HAIRS),
@@ -80,7 +79,7 @@ def _looks(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> Looks:
     )
 
 
-def person(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
+def person(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Somebody who looks at us; the main colour is that of the clothes above the waist."""
     looks = _looks(canvas, rng, colour)
     if chance(rng, 0.5):
@@ -89,7 +88,7 @@ def person(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         _bust(canvas, rng, looks)
 
 
-def _whole(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
+def _whole(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     shadow(canvas, 0.5)
     stride = rng.uniform(0.0, 0.06)
     tilt = rng.uniform(-0.12, 0.12)
@@ -113,9 +112,7 @@ def _whole(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
             "foot",
         )
     solid(canvas, limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
-    trunk = smooth(
-        [(-0.11, 0.66), (0.11, 0.66), (0.16, 0.6), (0.13, 0.32), (-0.13, 0.32), (-0.16, 0.6)], 2
-    )
+    trunk = smooth("-0.11,0.66 0.11,0.66 0.16,0.6 0.13,0.32 -0.13,0.32 -0.16,0.6", 2)
     solid(canvas, trunk, looks.shirt, "torso")
     for sign in (-1, 1):
         raised = chance(rng, 0.25)
@@ -126,15 +123,13 @@ def _whole(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
         _face(canvas, rng, looks)
 
 
-def _bust(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
+def _bust(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     tilt = rng.uniform(-0.12, 0.12)
     if looks.long_hair:
         _back_hair(canvas, (0, 0.7), 0.21, tilt, looks.hair)
     solid(canvas, limb(0, 0.3, 0, 0.55, 0.19), looks.skin, "neck")
     canvas.tint(limb(0, 0.46, 0, 0.52, 0.19), INK, 0.15)
-    trunk = smooth(
-        [(-0.16, 0.42), (0.16, 0.42), (0.42, 0.3), (0.36, -0.5), (-0.36, -0.5), (-0.42, 0.3)]
-    )
+    trunk = smooth("-0.16,0.42 0.16,0.42 0.42,0.3 0.36,-0.5 -0.36,-0.5 -0.42,0.3")
     solid(canvas, trunk, looks.shirt, "torso")
     collar = [(-0.11, 0.4), (0.11, 0.4), (0, rng.uniform(0.2, 0.32))]
     canvas.fill(collar, looks.skin.plain, "neck")
@@ -163,11 +158,7 @@ def _arm(
 
 
 def _hand(
-    canvas: Canvas,
-    skin: Coat,
-    elbow: tuple[float, float],
-    wrist: tuple[float, float],
-    width: float,
+    canvas: Canvas, skin: Coat, elbow: tuple[float, float], wrist: tuple[float, float], width: float
 ) -> None:
     """A palm, three fingers and a thumb that point away from the elbow."""
     x, y = wrist
@@ -189,7 +180,7 @@ def _back_hair(
         canvas.fill(smooth(BACK_HAIR), shade(hair, 0.75), "hair")
 
 
-def _face(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
+def _face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     """A face in units of its half width, around its middle."""
     skin, hair = looks.skin, looks.hair
     turn = rng.uniform(-0.15, 0.15)
@@ -197,16 +188,7 @@ def _face(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
         canvas.fill(ellipse(sign * 0.98, -0.02, 0.2, 0.28), shade(skin.colour, 0.85), "ear")
         canvas.decorate(ellipse(sign * 0.98, -0.02, 0.1, 0.16), shade(skin.colour, 0.7))
     skull = smooth(
-        [
-            (-0.8, 1.15),
-            (0.8, 1.15),
-            (1.08, 0.3),
-            (0.85, -0.75),
-            (0.35, -1.22),
-            (-0.35, -1.22),
-            (-0.85, -0.75),
-            (-1.08, 0.3),
-        ]
+        "-0.8,1.15 0.8,1.15 1.08,0.3 0.85,-0.75 0.35,-1.22 -0.35,-1.22 -0.85,-0.75 -1.08,0.3"
     )
     solid(canvas, skull, skin, "head")
     blush = mixed(skin.colour, (226, 110, 100), 0.35)
@@ -236,7 +218,7 @@ def _face(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
         canvas.stroke(strand, shade(hair, 1.35), 0.06)
 
 
-def _mouth(canvas: Canvas, rng: np.random.Generator, x: float) -> None:
+def _mouth(canvas: Canvas, rng: Rng, x: float) -> None:
     if chance(rng, 0.5):
         smile = smooth(
             [(x - 0.36, -0.52), (x, -0.6), (x + 0.36, -0.52), (x + 0.2, -0.84), (x - 0.2, -0.84)]

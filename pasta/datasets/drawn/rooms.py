@@ -10,33 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, rectangle, shade
-from pasta.datasets.drawn.surface import chance, mixed, random_colour, texture
+from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, rectangle, shade
+from pasta.datasets.drawn.surface import chance, mixed, palette, random_colour, texture
 
-SURFACES: tuple[Colour, ...] = (
-    (226, 214, 192),
-    (196, 206, 208),
-    (206, 190, 170),
-    (178, 192, 176),
-    (214, 196, 196),
-    (168, 180, 196),
-    (226, 222, 214),
-    (190, 160, 132),
-    (178, 140, 100),
-    (150, 118, 90),
-    (164, 162, 160),
-    (196, 182, 160),
+SURFACES = palette(
+    "e2d6c0 c4ced0 cebeaa b2c0b0 d6c4c4 a8b4c4 e2ded6 bea084 b28c64 96765a a4a2a0 c4b6a0"
 )  # for walls, floors and furniture alike: what hides one of them must not shift the mean colour
-PAINTS: tuple[Colour, ...] = (
-    (142, 62, 56),
-    (66, 96, 128),
-    (196, 156, 84),
-    (92, 122, 96),
-    (120, 92, 124),
-    (214, 206, 192),
-    (84, 84, 92),
-    (168, 122, 84),
-)
+PAINTS = palette("8e3e38 426080 c49c54 5c7a60 785c7c d6cec0 54545c a87a54")
 
 
 @dataclass(frozen=True)
@@ -48,12 +28,10 @@ class Room:
     stage: bool  # whether the floor has a platform for what is on show
 
 
-def draw_room(canvas: Canvas, rng: np.random.Generator, hint: Colour, bias: float) -> Room:
+def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
     """Draw an empty room; ``bias`` pulls the wall's colour towards a hint (0: not at all)."""
     room = Room(
-        horizon=float(rng.uniform(0.52, 0.68)),
-        counter=float(rng.uniform(0.5, 0.66)),
-        stage=chance(rng, 0.3),
+        horizon=rng.uniform(0.52, 0.68), counter=rng.uniform(0.5, 0.66), stage=chance(rng, 0.3)
     )
     wall = shade(mixed(random_colour(rng, SURFACES), hint, bias), 1.04)
     _wall(canvas, rng, wall, room.horizon)
@@ -88,10 +66,10 @@ def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
     canvas.tint(rectangle(0.02, 0.97, 0.98, 1.0), (10, 8, 12), 0.3)
 
 
-def _wall(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: float) -> None:
+def _wall(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     canvas.fill(rectangle(0, 0, 1, horizon), texture(rng, canvas.pixels, colour, contrast=0.12))
-    pattern, step = int(rng.integers(4)), float(rng.uniform(0.07, 0.13))
-    start = float(rng.uniform(0, step))
+    pattern, step = int(rng.integers(4)), rng.uniform(0.07, 0.13)
+    start = rng.uniform(0, step)
     if pattern == 1:  # striped paper
         for x in np.arange(start - step, 1, step):
             canvas.tint(rectangle(x, 0, x + step * 0.5, horizon), shade(colour, 0.8), 0.35)
@@ -110,10 +88,10 @@ def _wall(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: flo
     canvas.decorate(rectangle(0, horizon - 0.02, 1, horizon), shade(colour, 1.12))
 
 
-def _floor(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: float) -> None:
+def _floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     floor = texture(rng, canvas.pixels, colour, contrast=0.25, cells=7)
     canvas.fill(rectangle(0, horizon, 1, 1), floor)
-    vanish, step = float(rng.uniform(0.3, 0.7)), float(rng.uniform(0.1, 0.22))
+    vanish, step = rng.uniform(0.3, 0.7), rng.uniform(0.1, 0.22)
     joint = shade(colour, 0.76)
     for x in np.arange(-2.0, 3.0, step * 2):  # boards run towards the vanishing point
         near_top = vanish + (x - vanish) * 0.4
@@ -125,12 +103,12 @@ def _floor(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: fl
     canvas.tint(rectangle(0, horizon, 1, horizon + 0.025), (20, 16, 20), 0.3)
 
 
-def _opening(canvas: Canvas, rng: np.random.Generator, frame: Colour, bottom: float) -> None:
+def _opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
     """A window onto the sky, or a doorway onto another room."""
     if chance(rng, 0.35):
         return
-    x, width = float(rng.uniform(0.02, 0.7)), float(rng.uniform(0.2, 0.32))
-    top, low = float(rng.uniform(0.04, 0.12)), bottom - float(rng.uniform(0.06, 0.14))
+    x, width = rng.uniform(0.02, 0.7), rng.uniform(0.2, 0.32)
+    top, low = rng.uniform(0.04, 0.12), bottom - rng.uniform(0.06, 0.14)
     canvas.fill(rectangle(x - 0.015, top - 0.015, x + width + 0.015, low + 0.015), frame)
     if chance(rng, 0.4):
         gloom = random_colour(rng, PAINTS)
@@ -140,9 +118,9 @@ def _opening(canvas: Canvas, rng: np.random.Generator, frame: Colour, bottom: fl
             shade(gloom, 0.8),
         )
         return
-    sky = mixed((150, 192, 226), (244, 204, 168), float(rng.random()))
+    sky = mixed((150, 192, 226), (244, 204, 168), rng.random())
     canvas.fill(rectangle(x, top, x + width, low), sky)
-    hill = float(rng.uniform(0.55, 0.85))
+    hill = rng.uniform(0.55, 0.85)
     edge = top + (low - top) * hill
     canvas.fill(
         [
@@ -164,10 +142,10 @@ def _opening(canvas: Canvas, rng: np.random.Generator, frame: Colour, bottom: fl
     )
 
 
-def _posters(canvas: Canvas, rng: np.random.Generator, bottom: float) -> None:
+def _posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
     for _ in range(int(rng.integers(1, 3))):
-        x, y = float(rng.uniform(0.0, 0.85)), float(rng.uniform(0.08, bottom - 0.26))
-        width, height = float(rng.uniform(0.1, 0.2)), float(rng.uniform(0.1, 0.2))
+        x, y = rng.uniform(0.0, 0.85), rng.uniform(0.08, bottom - 0.26)
+        width, height = rng.uniform(0.1, 0.2), rng.uniform(0.1, 0.2)
         canvas.tint(
             rectangle(x + 0.01, y + 0.012, x + width + 0.01, y + height + 0.012), (0, 0, 0), 0.2
         )
@@ -178,24 +156,24 @@ def _posters(canvas: Canvas, rng: np.random.Generator, bottom: float) -> None:
         )
         for _ in range(2):
             blot = ellipse(
-                x + width * float(rng.uniform(0.35, 0.65)),
-                y + height * float(rng.uniform(0.4, 0.6)),
-                width * float(rng.uniform(0.1, 0.28)),
-                height * float(rng.uniform(0.1, 0.3)),
+                x + width * rng.uniform(0.35, 0.65),
+                y + height * rng.uniform(0.4, 0.6),
+                width * rng.uniform(0.1, 0.28),
+                height * rng.uniform(0.1, 0.3),
             )
             canvas.fill(blot, random_colour(rng, PAINTS))
 
 
-def _rug(canvas: Canvas, rng: np.random.Generator) -> None:
-    x, y = float(rng.uniform(0.25, 0.75)), float(rng.uniform(0.86, 0.94))
+def _rug(canvas: Canvas, rng: Rng) -> None:
+    x, y = rng.uniform(0.25, 0.75), rng.uniform(0.86, 0.94)
     colour, border = random_colour(rng, PAINTS), random_colour(rng, PAINTS)
     for share, hue in ((1.0, border), (0.86, colour), (0.5, border), (0.42, colour)):
         canvas.fill(ellipse(x, y, 0.4 * share, 0.09 * share), hue)
 
 
-def _counter(canvas: Canvas, rng: np.random.Generator, colour: Colour, room: Room) -> None:
+def _counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
     """A long sideboard against the wall: every room has one, whatever stands on it."""
-    left, right = float(rng.uniform(-0.1, 0.05)), float(rng.uniform(0.95, 1.1))
+    left, right = rng.uniform(-0.1, 0.05), rng.uniform(0.95, 1.1)
     foot, top = max(room.horizon, room.counter + 0.06) + 0.07, room.counter
     canvas.tint(rectangle(left, foot, right, foot + 0.03), (10, 8, 12), 0.35)
     joints = np.linspace(left + 0.02, right - 0.02, int(rng.integers(3, 7)))
@@ -221,8 +199,8 @@ def _counter(canvas: Canvas, rng: np.random.Generator, colour: Colour, room: Roo
     canvas.tint(rectangle(left, top + 0.04, right, top + 0.06), (10, 8, 12), 0.3)
 
 
-def _lamp(canvas: Canvas, rng: np.random.Generator) -> None:
-    x, y = float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.06, 0.16))
+def _lamp(canvas: Canvas, rng: Rng) -> None:
+    x, y = rng.uniform(0.1, 0.9), rng.uniform(0.06, 0.16)
     colour = random_colour(rng, PAINTS)
     canvas.stroke([(x, 0), (x, y)], (50, 48, 52), 0.008, None)
     canvas.tint(ellipse(x, y + 0.09, 0.16, 0.1), (255, 240, 190), 0.22)

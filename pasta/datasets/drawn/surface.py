@@ -8,12 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageChops
 
-from pasta.datasets.drawn.canvas import SUPERSAMPLING, Canvas, Colour
+from pasta.datasets.drawn.canvas import (
+    SUPERSAMPLING,
+    Canvas,
+    Colour,
+    Points,
+    Rng,
+    ellipse,
+    polygon,
+    shade,
+)
+
+INK: Colour = (28, 26, 28)
+WHITE: Colour = (255, 255, 255)
 
 SHARED: tuple[Colour, ...] = (  # natural and painted things alike come in these colours
     (62, 60, 64),
@@ -37,16 +50,19 @@ BRIGHT: tuple[Colour, ...] = (
 )
 
 
-def noise(rng: np.random.Generator, pixels: int, cells: int) -> NDArray[np.float32]:
+def palette(text: str) -> tuple[Colour, ...]:
+    """Read colours in hexadecimal notation, e.g. ``"c63a32 3468b0"``."""
+    return tuple((one[0], one[1], one[2]) for one in map(bytes.fromhex, text.split()))
+
+
+def noise(rng: Rng, pixels: int, cells: int) -> NDArray[np.float32]:
     """Smooth value noise between 0 and 1: a coarse random grid, enlarged."""
     coarse = Image.fromarray(rng.random((cells + 1, cells + 1), dtype=np.float32))
     wide = coarse.resize((pixels, pixels), Image.Resampling.BICUBIC)
     return np.clip(np.asarray(wide, dtype=np.float32), 0.0, 1.0)
 
 
-def mottle(
-    rng: np.random.Generator, pixels: int, contrast: float, cells: int, grain: float
-) -> NDArray[np.uint8]:
+def mottle(rng: Rng, pixels: int, contrast: float, cells: int, grain: float) -> NDArray[np.uint8]:
     """How light each pixel of the finished picture is, 128 being the colour itself."""
     fine = max(1, pixels // SUPERSAMPLING)
     # a generator of its own, so that what is drawn next does not depend on the picture's size
@@ -67,7 +83,7 @@ def dyed(levels: NDArray[np.uint8], pixels: int, colour: Colour, factor: float) 
 
 
 def texture(
-    rng: np.random.Generator,
+    rng: Rng,
     pixels: int,
     colour: Colour,
     *,
@@ -79,7 +95,7 @@ def texture(
     return dyed(mottle(rng, pixels, contrast, cells, grain), pixels, colour, 1.0)
 
 
-def light(canvas: Canvas, rng: np.random.Generator) -> None:
+def light(canvas: Canvas, rng: Rng) -> None:
     """Light the finished drawing: a soft slope, a vignette, a warm or cold tone, sensor noise."""
     size = canvas.size
     angle, slope = rng.uniform(0, 2 * math.pi), rng.uniform(0.04, 0.16)
@@ -104,9 +120,7 @@ def mixed(first: Colour, second: Colour, share: float) -> Colour:
     return red, green, blue
 
 
-def random_colour(
-    rng: np.random.Generator, palette: Sequence[Colour] = SHARED, *, spread: int = 14
-) -> Colour:
+def random_colour(rng: Rng, palette: Sequence[Colour] = SHARED, *, spread: int = 14) -> Colour:
     """Pick from a palette and vary it a little, lightness more than hue."""
     chosen = np.array(palette[int(rng.integers(len(palette)))])
     varied = chosen + rng.integers(-spread, spread + 1) + rng.integers(-spread // 2, spread // 2, 3)
@@ -114,6 +128,75 @@ def random_colour(
     return red, green, blue
 
 
-def chance(rng: np.random.Generator, probability: float) -> bool:
+def chance(rng: Rng, probability: float) -> bool:
     """Toss a biased coin."""
     return bool(rng.random() < probability)
+
+
+@dataclass(frozen=True)
+class Coat:
+    """Fur, paint or cloth of one colour: in the light, as it is, and in the shade."""
+
+    colour: Colour
+    lit: Image.Image
+    plain: Image.Image
+    dim: Image.Image
+
+
+def coat(
+    canvas: Canvas,
+    rng: Rng,
+    colour: Colour,
+    *,
+    contrast: float = 0.18,
+    cells: int = 34,
+    grain: float = 0.06,
+) -> Coat:
+    """Weave a textured coat; fur by default, smoother with less contrast and grain."""
+    levels = mottle(rng, canvas.pixels, contrast, cells, grain)
+    lit, plain, dim = (dyed(levels, canvas.pixels, colour, factor) for factor in (1.16, 1.0, 0.74))
+    return Coat(colour, lit, plain, dim)
+
+
+def varnish(canvas: Canvas, rng: Rng, colour: Colour) -> Coat:
+    """A coat of smooth paint."""
+    return coat(canvas, rng, colour, contrast=0.12, cells=6, grain=0.03)
+
+
+def towards(outline: ArrayLike, share: float, up: float) -> Points:
+    """Shrink an outline and push it up inside itself, where the light falls."""
+    points = polygon(outline)
+    low, high = points.min(0), points.max(0)
+    middle = (low + high) / 2
+    lifted = middle + (0, up * (1 - share) * (high[1] - low[1]) / 2)
+    shrunk: Points = lifted + (points - middle) * share
+    return shrunk
+
+
+def solid(canvas: Canvas, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+    """Fill a convex shape so that it looks round: dim below, plain in the middle, lit on top."""
+    canvas.fill(outline, paint.dim, concept)
+    canvas.decorate(towards(outline, 0.88, 0.8), paint.plain)
+    canvas.decorate(towards(outline, 0.58, 0.7), paint.lit)
+
+
+def far(canvas: Canvas, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+    """Fill a shape on the shadow side."""
+    canvas.fill(outline, paint.dim, concept)
+    canvas.tint(outline, INK, 0.18)
+
+
+def shadow(canvas: Canvas, width: float, x: float = 0.0) -> None:
+    """The shadow an object casts on the ground: soft, so two ellipses."""
+    for spread, strength in ((1.15, 0.2), (0.9, 0.3)):
+        canvas.tint(ellipse(x + 0.03, 0.0, width / 2 * spread, 0.055 * spread), INK, strength)
+
+
+def gloss(canvas: Canvas, outline: ArrayLike, strength: float = 0.25) -> None:
+    """Light reflected by glass, metal or a wet nose."""
+    canvas.tint(outline, WHITE, strength)
+
+
+def darker(colour: Colour) -> Colour:
+    """The colour of stripes, seams and shaded edges."""
+    return shade(colour, 0.6)

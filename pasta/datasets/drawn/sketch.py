@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, Points, ellipse, shade, smooth
+from pasta.datasets.drawn.canvas import Canvas, Colour, Points, Rng, ellipse, polygon, shade, smooth
+from pasta.datasets.drawn.surface import palette
 
 Place = Literal["floor", "table", "wall"]
 Kind = Literal["fill", "line", "detail", "scratch", "glaze"]
@@ -30,21 +31,10 @@ INKS: dict[str, Colour] = {
     "crust": (204, 148, 84),
     "pink": (232, 150, 160),
 }
-SKINS: tuple[Colour, ...] = ((238, 198, 166), (214, 164, 126), (164, 112, 78), (104, 70, 50))
-HAIRS: tuple[Colour, ...] = ((40, 32, 28), (92, 60, 38), (196, 158, 96), (140, 136, 132))
-VIVID: tuple[Colour, ...] = (
-    (200, 60, 52),
-    (56, 104, 172),
-    (232, 176, 60),
-    (70, 140, 96),
-    (130, 84, 150),
-    (226, 118, 58),
-    (64, 156, 168),
-    (210, 96, 140),
-    (96, 108, 124),
-    (232, 226, 214),
-)
-ENAMEL: tuple[Colour, ...] = ((238, 238, 236), (206, 210, 214), (214, 222, 206), (186, 76, 68))
+SKINS = palette("eec6a6 d6a47e a4704e 684632")
+HAIRS = palette("28201c 5c3c26 c49e60 8c8884")
+VIVID = palette("c83c34 3868ac e8b03c 468c60 825496 e2763a 409ca8 d2608c 606c7c e8e2d6")
+ENAMEL = palette("eeeeec ced2d6 d6dece ba4c44")
 SUNWARD = np.array([-0.028, -0.04])  # every volume is lit from the upper left, as is the room
 
 
@@ -71,14 +61,50 @@ class Sketch:
     place: Place
     size: float  # of the longer side against the picture, when it is one of the small things
     marks: tuple[Mark, ...]
-    colours: tuple[Colour, ...] = VIVID
-    accents: tuple[Colour, ...] = VIVID
-    mirrors: bool = True  # lettering must not be read backwards
+    colours: tuple[Colour, ...]
+    accents: tuple[Colour, ...]
+    mirrors: bool  # lettering must not be read backwards
+
+
+class Stand(NamedTuple):
+    """The box of a sketch, where it stands or hangs, and its size among small things."""
+
+    width: float
+    height: float
+    place: Place
+    size: float
+
+
+def on_floor(width: float, height: float, size: float) -> Stand:
+    """Stand on the floor."""
+    return Stand(width, height, "floor", size)
+
+
+def on_table(width: float, height: float, size: float) -> Stand:
+    """Stand or lie on the counter."""
+    return Stand(width, height, "table", size)
+
+
+def on_wall(width: float, height: float, size: float) -> Stand:
+    """Hang on the wall."""
+    return Stand(width, height, "wall", size)
+
+
+def sketch(
+    concept: str,
+    stand: Stand,
+    *marks: Mark | Iterable[Mark],
+    colours: tuple[Colour, ...] = VIVID,
+    accents: tuple[Colour, ...] = VIVID,
+    mirrors: bool = True,
+) -> Sketch:
+    """Collect marks and lists of marks, in drawing order."""
+    return Sketch(concept, *stand, each(*marks), colours, accents, mirrors)
 
 
 def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
     """A solid part; unless flat it gets lighter towards the light."""
-    outline = np.asarray(points, dtype=np.float64)
+    outline = polygon(points)
     if flat:
         return Mark("fill", outline, paint, tone)
     low, high = outline.min(0), outline.max(0)
@@ -111,22 +137,22 @@ def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -
 
 def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
     """A bar, wire or leg that belongs to the object."""
-    return Mark("line", np.asarray(points, dtype=np.float64), paint, tone, width)
+    return Mark("line", polygon(points), paint, tone, width)
 
 
 def detail(points: ArrayLike, paint: str = "dark", tone: float = 1.0) -> Mark:
     """A patch of colour inside the object."""
-    return Mark("detail", np.asarray(points, dtype=np.float64), paint, tone)
+    return Mark("detail", polygon(points), paint, tone)
 
 
 def scratch(points: ArrayLike, width: float, paint: str = "dark", tone: float = 1.0) -> Mark:
     """A drawn line inside the object."""
-    return Mark("scratch", np.asarray(points, dtype=np.float64), paint, tone, width)
+    return Mark("scratch", polygon(points), paint, tone, width)
 
 
 def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mark:
     """A see-through reflection or shadow inside the object."""
-    return Mark("glaze", np.asarray(points, dtype=np.float64), paint, strength=strength)
+    return Mark("glaze", polygon(points), paint, strength=strength)
 
 
 def each(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
@@ -158,7 +184,7 @@ def crumbs(places: list[tuple[float, float]], r: float, *paints: str) -> list[Ma
     return [detail(ellipse(x, y, r), paints[n % len(paints)]) for n, (x, y) in enumerate(places)]
 
 
-def draw_sketch(canvas: Canvas, sketch: Sketch, rng: np.random.Generator) -> None:
+def draw_sketch(canvas: Canvas, sketch: Sketch, rng: Rng) -> None:
     """Draw the sketch in its own box; the caller places the canvas."""
     main, accent, skin, hair = rng.random(4)
     inks = INKS | {
@@ -177,7 +203,7 @@ def pick(colours: tuple[Colour, ...], share: float) -> Colour:
     return colours[int(share * len(colours))]
 
 
-def _vary(colour: Colour, rng: np.random.Generator) -> Colour:
+def _vary(colour: Colour, rng: Rng) -> Colour:
     red, green, blue = np.clip(np.array(colour) + rng.integers(-14, 15, 3), 0, 255).tolist()
     return red, green, blue
 

@@ -6,21 +6,37 @@ import math
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, limb, rectangle, shade, smooth
-from pasta.datasets.drawn.stage import (
-    INK,
-    coat,
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Rng,
     curve,
+    ellipse,
+    limb,
+    mirrored,
+    parallelogram,
+    polygon,
+    rectangle,
+    ribbon,
+    shade,
+    smooth,
+)
+from pasta.datasets.drawn.surface import (
+    BRIGHT,
+    INK,
+    SHARED,
+    chance,
+    coat,
     darker,
     gloss,
-    mirrored,
-    ribbon,
+    mixed,
+    palette,
+    random_colour,
     shadow,
     solid,
+    texture,
     varnish,
 )
-from pasta.datasets.drawn.surface import BRIGHT, SHARED, chance, mixed, random_colour, texture
-from pasta.datasets.drawn.vehicles import panel
 
 HALVES: tuple[tuple[tuple[float, float], ...], ...] = (  # right half of a bottle, from below
     ((0.0, 0.0), (0.15, 0.0), (0.16, 0.02), (0.16, 0.55), (0.06, 0.72), (0.055, 0.92), (0.0, 0.92)),
@@ -31,11 +47,11 @@ HALVES: tuple[tuple[tuple[float, float], ...], ...] = (  # right half of a bottl
     ((0.0, 0.0), (0.22, 0.0), (0.24, 0.04), (0.24, 0.5), (0.2, 0.64), (0.08, 0.76), (0.08, 0.92),
      (0.0, 0.92)),
 )  # fmt: skip
-RIDGE = ((0.06, 0.1), (0.06, 0.4), (0.3, 0.62), (0.52, 0.36), (0.72, 0.5), (0.94, 0.3), (0.94, 0.1))
-LEAVES: tuple[Colour, ...] = ((74, 128, 66), (96, 148, 78), (58, 108, 78), (126, 150, 70))
+RIDGE = polygon("0.06,0.1 0.06,0.4 0.3,0.62 0.52,0.36 0.72,0.5 0.94,0.3 0.94,0.1")
+LEAVES = palette("4a8042 60944e 3a6c4e 7e9646")
 
 
-def bottle(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
+def bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A bottle of glass or plastic with a label and a cap; one sees through it a little."""
     half = np.array(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
     outline = np.concatenate([half, mirrored(half)[::-1]])
@@ -59,7 +75,7 @@ def bottle(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         canvas.stroke([(x, 0.9), (x, 0.99)], shade(cap, 0.65), 0.008)
 
 
-def _label(canvas: Canvas, rng: np.random.Generator, width: float) -> None:
+def _label(canvas: Canvas, rng: Rng, width: float) -> None:
     low, high = rng.uniform(0.1, 0.18), rng.uniform(0.36, 0.46)
     paper = mixed(random_colour(rng, SHARED), (248, 244, 232), 0.7)
     canvas.decorate(rectangle(-width * 0.94, low, width * 0.94, high), paper)
@@ -69,7 +85,7 @@ def _label(canvas: Canvas, rng: np.random.Generator, width: float) -> None:
     canvas.stroke([(-width * 0.6, low + 0.04), (width * 0.6, low + 0.04)], darker(emblem), 0.014)
 
 
-def pottedplant(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
+def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A plant of one of five habits in a pot or a bowl."""
     clay = coat(canvas, rng, colour, contrast=0.12, cells=14, grain=0.04)
     green = random_colour(rng, LEAVES)
@@ -114,7 +130,7 @@ def _pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) 
 
 
 def _fronds(
-    canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int, *, broad: bool
+    canvas: Canvas, rng: Rng, high: float, green: Colour, part: int, *, broad: bool
 ) -> None:
     count, girth = (9, 0.13) if broad else (17, 0.06)
     for angle in rng.permutation(np.linspace(0.25, math.pi - 0.25, count)).tolist():
@@ -130,7 +146,7 @@ def _fronds(
         canvas.stroke(vein, shade(tone, 0.75), 0.008)
 
 
-def _crown(canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int) -> None:
+def _crown(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
     canvas.fill(limb(0, high - 0.05, 0, high + 0.3, 0.05, 0.04), (112, 84, 60), part)
     for factor, lift, count in ((0.65, 0.0, 9), (0.9, 0.03, 9), (1.18, 0.06, 7)):
         for angle, share in rng.uniform((0, 0.2), (2 * math.pi, 1), (count, 2)).tolist():
@@ -139,9 +155,7 @@ def _crown(canvas: Canvas, rng: np.random.Generator, high: float, green: Colour,
             canvas.fill(spot, shade(green, factor), part)
 
 
-def _flowers(
-    canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int
-) -> None:
+def _flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
     _fronds(canvas, rng, high - 0.04, green, part, broad=True)
     petal = random_colour(rng, BRIGHT)
     for x in (-0.24, 0.02, 0.25):
@@ -153,7 +167,7 @@ def _flowers(
         canvas.fill(ellipse(x, y, 0.036), (246, 206, 92), part)
 
 
-def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
+def tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
     case = varnish(canvas, rng, shade(colour, 0.8))
     old = chance(rng, 0.35)
@@ -167,7 +181,7 @@ def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         for x in (-0.34, 0.34):
             canvas.fill(rectangle(x - 0.03, 0, x + 0.03, base + 0.02), INK, part)
     else:
-        canvas.fill([(-0.05, 0.02), (-0.03, 0.2), (0.03, 0.2), (0.05, 0.02)], case.dim, part)
+        canvas.fill("-0.05,0.02 -0.03,0.2 0.03,0.2 0.05,0.02", case.dim, part)
         canvas.fill(ellipse(0, 0.025, 0.22, 0.028), case.plain, part)
     frame = rectangle(-0.5, base, 0.5, base + high)
     canvas.fill(frame, case.plain, part)
@@ -186,11 +200,7 @@ def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
 
 
 def _broadcast(
-    canvas: Canvas,
-    rng: np.random.Generator,
-    bounds: tuple[float, float, float, float],
-    *,
-    rounded: bool,
+    canvas: Canvas, rng: Rng, bounds: tuple[float, float, float, float], *, rounded: bool
 ) -> None:
     """What is on: a landscape, a text or nothing."""
     x0, y0, x1, y1 = bounds
@@ -207,7 +217,9 @@ def _broadcast(
         outline = smooth(np.array(corners), 1)
     shown = random_colour(rng, ((36, 42, 54), (92, 140, 186), (46, 84, 116), (120, 132, 140)))
     canvas.fill(outline, texture(rng, canvas.pixels, shown, contrast=0.25, cells=5), "screen")
-    with panel(canvas, np.array([x0, y0]), np.array([x1 - x0, 0]), np.array([0, y1 - y0])):
+    with canvas.placed(
+        parallelogram(np.array([x0, y0]), np.array([x1 - x0, 0]), np.array([0, y1 - y0]))
+    ):
         programme = int(rng.integers(3))
         if programme == 0:
             canvas.decorate(ellipse(0.74, 0.74, 0.06, 0.1), (250, 226, 150))
@@ -215,4 +227,4 @@ def _broadcast(
         elif programme == 1:
             for y in np.linspace(0.82, 0.22, 5).tolist():
                 canvas.stroke([(0.1, y), (rng.uniform(0.4, 0.9), y)], shade(shown, 1.9), 0.03)
-        gloss(canvas, [(0.1, 0.12), (0.28, 0.12), (0.52, 0.9), (0.3, 0.9)], 0.16)
+        gloss(canvas, "0.1,0.12 0.28,0.12 0.52,0.9 0.3,0.9", 0.16)
