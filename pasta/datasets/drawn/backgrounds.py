@@ -7,7 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from PIL import Image
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, pose, rectangle, shade, smooth
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Rng,
+    ellipse,
+    polygon,
+    pose,
+    rectangle,
+    shade,
+    smooth,
+)
 from pasta.datasets.drawn.surface import (
     BRIGHT,
     SHARED,
@@ -150,7 +160,7 @@ def street(canvas: Canvas, rng: Rng, horizon: float) -> None:
     if chance(rng, 0.5):
         y = rng.uniform(kerb + 0.12, 0.97)
         for x in np.arange(rng.uniform(-0.3, 0), 1, 0.34):
-            dash = [(x, y), (x + 0.17, y), (x + 0.16, y + 0.025), (x - 0.01, y + 0.025)]
+            dash = polygon("0,0 0.17,0 0.16,0.025 -0.01,0.025") + (x, y)
             canvas.decorate(dash, (226, 222, 210))
 
 
@@ -220,7 +230,7 @@ def fence(canvas: Canvas, rng: Rng) -> None:
     for y in (0.14, 0.34):
         canvas.fill(rectangle(-0.8, y, 0.8, y + 0.06), shade(colour, 0.8))
     for x in np.linspace(-0.75, 0.7, 8).tolist():
-        top = [(x, 0), (x + 0.09, 0), (x + 0.09, 0.46), (x + 0.045, 0.53), (x, 0.46)]
+        top = polygon("0,0 0.09,0 0.09,0.46 0.045,0.53 0,0.46") + (x, 0)
         canvas.fill(top, colour)
 
 

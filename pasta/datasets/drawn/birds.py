@@ -9,6 +9,7 @@ import numpy as np
 
 from pasta.datasets.drawn.canvas import (
     Canvas,
+    Coat,
     Colour,
     Rng,
     curve,
@@ -20,16 +21,7 @@ from pasta.datasets.drawn.canvas import (
     smooth,
 )
 from pasta.datasets.drawn.pets import eye
-from pasta.datasets.drawn.surface import (
-    Coat,
-    chance,
-    coat,
-    mixed,
-    palette,
-    random_colour,
-    shadow,
-    solid,
-)
+from pasta.datasets.drawn.surface import chance, coat, mixed, palette, random_colour
 
 BILLS = palette("eca038 d6683c 544e4a e2c460")
 
@@ -64,7 +56,7 @@ def bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     ahead = np.array([math.cos(lean), math.sin(lean)])
     long, thick = build.body
     middle = np.array([-0.05, build.leg + thick * (0.9 + 0.35 * math.sin(lean))])
-    shadow(canvas, 0.6)
+    canvas.shadow(0.6)
     raised = chance(rng, 0.3)
     if raised:
         _spread(canvas, middle + (0.02, thick * 0.3), thick, plumage)
@@ -76,7 +68,7 @@ def bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     head = chest + (build.neck * 0.35, build.neck + build.head * 0.55)
     path = curve([tuple(chest), tuple(chest + (build.neck * 0.7, build.neck * 0.2)), tuple(head)])
     canvas.fill(ribbon(path, thick * 1.15, build.head * 1.4), plumage.plain, "neck")
-    solid(canvas, ellipse(middle[0], middle[1], long, thick, angle=lean), plumage, "torso")
+    canvas.solid(ellipse(middle[0], middle[1], long, thick, angle=lean), plumage, "torso")
     breast = middle + ahead * long * 0.3 + (0.02, -thick * 0.35)
     pale = mixed(colour, (250, 240, 220), 0.5)
     canvas.decorate(ellipse(breast[0], breast[1], long * 0.52, thick * 0.48, angle=lean), pale)
@@ -150,7 +142,7 @@ def _head(
         for angle in (1.7, 2.05, 2.4):
             tip = (x + math.cos(angle) * radius * 1.7, y + math.sin(angle) * radius * 1.7)
             canvas.fill(limb(x, y, *tip, radius * 0.5, radius * 0.12), plumage.dim, "head")
-    solid(canvas, ellipse(x, y, radius, radius * 0.95), plumage, "head")
+    canvas.solid(ellipse(x, y, radius, radius * 0.95), plumage, "head")
     if chance(rng, 0.4):
         cheek = mixed(plumage.colour, (250, 244, 230), 0.6)
         canvas.decorate(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -24,6 +25,8 @@ Points = NDArray[np.float64]  # (n, 2), x to the right, y down
 Affine = NDArray[np.float64]  # (2, 3)
 Rng = np.random.Generator
 
+INK: Colour = (28, 26, 28)
+WHITE: Colour = (255, 255, 255)
 SUPERSAMPLING = 3
 NOTHING = 0  # on the instance plane
 DECORATION = -1  # leaves the instance plane alone
@@ -117,8 +120,9 @@ def smooth(points: ArrayLike, rounds: int = 2) -> Points:
     return outline
 
 
-def curve(points: Sequence[tuple[float, float]], steps: int = 14) -> Points:
-    """A Bezier curve through the first and last of its control points."""
+def curve(control: ArrayLike, steps: int = 14) -> Points:
+    """Draw a Bezier curve from the first to the last of its control points."""
+    points = polygon(control)
     along = np.linspace(0, 1, steps)[:, None]
     degree = len(points) - 1
     total: Points = np.zeros((steps, 2))
@@ -150,6 +154,16 @@ def shade(colour: Colour, factor: float) -> Colour:
         max(0, min(255, round(green * factor))),
         max(0, min(255, round(blue * factor))),
     )
+
+
+@dataclass(frozen=True)
+class Coat:
+    """Fur, paint or cloth of one colour: in the light, as it is, and in the shade."""
+
+    colour: Colour
+    lit: Image.Image
+    plain: Image.Image
+    dim: Image.Image
 
 
 class Canvas:
@@ -190,6 +204,10 @@ class Canvas:
         if len(self.concepts) == 255:
             raise ValueError("a drawing has at most 255 concept instances")
         self.concepts.append(concept)
+        return len(self.concepts)
+
+    def latest(self) -> int:
+        """Return the instance that was started last, to go on drawing on it."""
         return len(self.concepts)
 
     def fill(
@@ -233,6 +251,26 @@ class Canvas:
     def mark(self, outline: ArrayLike, concept: str | int | None) -> None:
         """Fill on the instance plane only: a see-through part such as a spoked wheel."""
         self._draw_instances.polygon(self.to_pixels(outline), fill=self._value(concept))
+
+    def solid(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+        """Fill a convex shape so that it looks round: dim below, plain inside, lit on top."""
+        self.fill(outline, paint.dim, concept)
+        self.decorate(_lifted(outline, 0.88, 0.8), paint.plain)
+        self.decorate(_lifted(outline, 0.58, 0.7), paint.lit)
+
+    def far(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+        """Fill a shape on the shadow side."""
+        self.fill(outline, paint.dim, concept)
+        self.tint(outline, INK, 0.18)
+
+    def shadow(self, width: float, x: float = 0.0) -> None:
+        """Draw the soft shadow of an object that stands on the ground at y = 0."""
+        for spread, strength in ((1.15, 0.2), (0.9, 0.3)):
+            self.tint(ellipse(x + 0.03, 0.0, width / 2 * spread, 0.055 * spread), INK, strength)
+
+    def gloss(self, outline: ArrayLike, strength: float) -> None:
+        """Reflect light, as glass, metal or a wet nose does."""
+        self.tint(outline, WHITE, strength)
 
     def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
         """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
@@ -303,3 +341,13 @@ def visible_box(mask: NDArray[np.bool_]) -> Box:
         float((columns[-1] + 1) / width),
         float((rows[-1] + 1) / height),
     )
+
+
+def _lifted(outline: ArrayLike, share: float, up: float) -> Points:
+    """Shrink an outline and push it up inside itself, where the light falls."""
+    points = polygon(outline)
+    low, high = points.min(0), points.max(0)
+    middle = (low + high) / 2
+    lifted = middle + (0, up * (1 - share) * (high[1] - low[1]) / 2)
+    inner: Points = lifted + (points - middle) * share
+    return inner

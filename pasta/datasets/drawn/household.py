@@ -7,56 +7,50 @@ import math
 import numpy as np
 
 from pasta.datasets.drawn.canvas import (
+    INK,
     Canvas,
     Colour,
     Rng,
     curve,
     ellipse,
     limb,
-    mirrored,
     parallelogram,
     polygon,
     rectangle,
     ribbon,
     shade,
     smooth,
+    symmetric,
 )
 from pasta.datasets.drawn.surface import (
     BRIGHT,
-    INK,
     SHARED,
     chance,
     coat,
     darker,
-    gloss,
     mixed,
     palette,
     random_colour,
-    shadow,
-    solid,
     texture,
     varnish,
 )
 
-HALVES: tuple[tuple[tuple[float, float], ...], ...] = (  # right half of a bottle, from below
-    ((0.0, 0.0), (0.15, 0.0), (0.16, 0.02), (0.16, 0.55), (0.06, 0.72), (0.055, 0.92), (0.0, 0.92)),
-    ((0.0, 0.0), (0.14, 0.0), (0.15, 0.03), (0.15, 0.6), (0.14, 0.66), (0.05, 0.7), (0.05, 0.92),
-     (0.0, 0.92)),
-    ((0.0, 0.0), (0.18, 0.0), (0.2, 0.04), (0.17, 0.34), (0.2, 0.6), (0.09, 0.84), (0.08, 0.92),
-     (0.0, 0.92)),
-    ((0.0, 0.0), (0.22, 0.0), (0.24, 0.04), (0.24, 0.5), (0.2, 0.64), (0.08, 0.76), (0.08, 0.92),
-     (0.0, 0.92)),
-)  # fmt: skip
+HALVES = (  # right half of a bottle, from below
+    "0.0,0.0 0.15,0.0 0.16,0.02 0.16,0.55 0.06,0.72 0.055,0.92 0.0,0.92",
+    "0.0,0.0 0.14,0.0 0.15,0.03 0.15,0.6 0.14,0.66 0.05,0.7 0.05,0.92 0.0,0.92",
+    "0.0,0.0 0.18,0.0 0.2,0.04 0.17,0.34 0.2,0.6 0.09,0.84 0.08,0.92 0.0,0.92",
+    "0.0,0.0 0.22,0.0 0.24,0.04 0.24,0.5 0.2,0.64 0.08,0.76 0.08,0.92 0.0,0.92",
+)
 RIDGE = polygon("0.06,0.1 0.06,0.4 0.3,0.62 0.52,0.36 0.72,0.5 0.94,0.3 0.94,0.1")
 LEAVES = palette("4a8042 60944e 3a6c4e 7e9646")
 
 
 def bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A bottle of glass or plastic with a label and a cap; one sees through it a little."""
-    half = np.array(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
-    outline = np.concatenate([half, mirrored(half)[::-1]])
+    half = polygon(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
+    outline = symmetric(half)
     width, neck = half[:, 0].max(), half[-2, 0]
-    shadow(canvas, width * 2.6)
+    canvas.shadow(width * 2.6)
     body = canvas.instance("body")
     canvas.mark(outline, body)
     canvas.tint(outline, colour, 0.78)
@@ -66,8 +60,8 @@ def bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     canvas.tint(limb(width * 0.76, 0.07, width * 0.76, half[-4, 1] * 0.8, width * 0.36), INK, 0.22)
     if chance(rng, 0.8):
         _label(canvas, rng, width)
-    gloss(canvas, limb(-width * 0.66, 0.1, -width * 0.66, 0.5, 0.03), 0.55)
-    gloss(canvas, limb(-neck * 0.45, 0.78, -neck * 0.45, 0.9, 0.016), 0.5)
+    canvas.gloss(limb(-width * 0.66, 0.1, -width * 0.66, 0.5, 0.03), 0.55)
+    canvas.gloss(limb(-neck * 0.45, 0.78, -neck * 0.45, 0.9, 0.016), 0.5)
     cap = random_colour(rng, BRIGHT)
     canvas.fill(rectangle(-neck * 1.35, 0.89, neck * 1.35, 1.0), shade(cap, 0.75), "cap")
     canvas.decorate(rectangle(-neck * 1.2, 0.9, neck * 0.7, 0.995), cap)
@@ -91,7 +85,7 @@ def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     green = random_colour(rng, LEAVES)
     leaves = coat(canvas, rng, green, contrast=0.25, cells=30)
     wide, foot, high = rng.uniform(0.18, 0.25), rng.uniform(0.11, 0.17), rng.uniform(0.26, 0.36)
-    shadow(canvas, wide * 2.5)
+    canvas.shadow(wide * 2.5)
     part = canvas.instance("plant")
     habit = int(rng.integers(5))
     if habit < 2:
@@ -104,7 +98,7 @@ def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
             (-0.16, 0.22, 0.06, 0.1),
             (0, 0.3, 0.13, 0.34),
         ):
-            solid(canvas, ellipse(x, high + y, rx, ry), leaves, part)
+            canvas.solid(ellipse(x, high + y, rx, ry), leaves, part)
         for x in (-0.06, 0.0, 0.06):
             canvas.stroke(
                 curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)]),
@@ -122,7 +116,7 @@ def _pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) 
     canvas.fill(wall, colour, pot)
     canvas.tint([(wide * 0.3, high), (wide * 0.92, high), (foot, 0), (foot * 0.4, 0)], INK, 0.28)
     canvas.tint([(wide * 0.62, high), (wide * 0.92, high), (foot, 0), (foot * 0.7, 0)], INK, 0.2)
-    gloss(canvas, limb(-wide * 0.6, high * 0.7, -foot * 0.6, high * 0.2, 0.035), 0.25)
+    canvas.gloss(limb(-wide * 0.6, high * 0.7, -foot * 0.6, high * 0.2, 0.035), 0.25)
     rim = rectangle(-wide, high - 0.05, wide, high + 0.02)
     canvas.fill(rim, shade(colour, 1.12), pot)
     canvas.tint(rectangle(wide * 0.45, high - 0.05, wide, high + 0.02), INK, 0.25)
@@ -173,7 +167,7 @@ def tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     old = chance(rng, 0.35)
     high = rng.uniform(0.5, 0.62) + 0.12 * old
     base = 0.05 if old else 0.14
-    shadow(canvas, 0.9 if old else 0.6)
+    canvas.shadow(0.9 if old else 0.6)
     part = canvas.instance("body")
     if old:
         for lean in (-0.18, 0.2):
@@ -206,15 +200,8 @@ def _broadcast(
     x0, y0, x1, y1 = bounds
     outline = rectangle(x0, y0, x1, y1)
     if rounded:
-        corners = [
-            outline[0],
-            (outline[0] + outline[1]) / 2,
-            outline[1],
-            outline[2],
-            (outline[2] + outline[3]) / 2,
-            outline[3],
-        ]
-        outline = smooth(np.array(corners), 1)
+        low, high = (outline[0] + outline[1]) / 2, (outline[2] + outline[3]) / 2
+        outline = smooth(np.array([outline[0], low, *outline[1:3], high, outline[3]]), 1)
     shown = random_colour(rng, ((36, 42, 54), (92, 140, 186), (46, 84, 116), (120, 132, 140)))
     canvas.fill(outline, texture(rng, canvas.pixels, shown, contrast=0.25, cells=5), "screen")
     with canvas.placed(
@@ -227,4 +214,4 @@ def _broadcast(
         elif programme == 1:
             for y in np.linspace(0.82, 0.22, 5).tolist():
                 canvas.stroke([(0.1, y), (rng.uniform(0.4, 0.9), y)], shade(shown, 1.9), 0.03)
-        gloss(canvas, "0.1,0.12 0.28,0.12 0.52,0.9 0.3,0.9", 0.16)
+        canvas.gloss("0.1,0.12 0.28,0.12 0.52,0.9 0.3,0.9", 0.16)

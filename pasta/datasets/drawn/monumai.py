@@ -13,6 +13,7 @@ from pasta.datasets.drawn.canvas import (
     Rng,
     ellipse,
     limb,
+    polygon,
     rectangle,
     shade,
     smooth,
@@ -234,10 +235,7 @@ def _lamp(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     canvas.fill(rectangle(x - 0.02, y - 0.03, x + 0.02, y), iron)
     canvas.stroke([(x, y), (x, y - height)], iron, 0.014, None)
     top = y - height
-    canvas.fill(
-        [(x - 0.022, top - 0.06), (x + 0.022, top - 0.06), (x + 0.014, top), (x - 0.014, top)],
-        (250, 232, 180),
-    )
+    canvas.fill(polygon("-0.022,-0.06 0.022,-0.06 0.014,0 -0.014,0") + (x, top), (250, 232, 180))
     canvas.fill([(x - 0.03, top - 0.06), (x, top - 0.09), (x + 0.03, top - 0.06)], iron)
 
 
@@ -253,16 +251,8 @@ def _passer_by(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
 def _car(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     colour = random_colour(rng, CLOTHES)
     canvas.fill(
-        smooth(
-            [(x - 0.07, y - 0.06), (x - 0.03, y - 0.11), (x + 0.05, y - 0.11), (x + 0.09, y - 0.06)]
-        ),
-        (64, 76, 90),
+        smooth(polygon("-0.07,-0.06 -0.03,-0.11 0.05,-0.11 0.09,-0.06") + (x, y)), (64, 76, 90)
     )
-    canvas.fill(
-        smooth(
-            [(x - 0.13, y - 0.07), (x + 0.12, y - 0.07), (x + 0.13, y - 0.01), (x - 0.13, y - 0.01)]
-        ),
-        colour,
-    )
+    canvas.fill(smooth(polygon("-0.13,-0.07 0.12,-0.07 0.13,-0.01 -0.13,-0.01") + (x, y)), colour)
     for shift in (-0.075, 0.075):
         canvas.fill(ellipse(x + shift, y - 0.015, 0.024), (30, 30, 34))

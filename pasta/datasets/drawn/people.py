@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 
 from pasta.datasets.drawn.canvas import (
+    INK,
+    WHITE,
     Canvas,
+    Coat,
     Colour,
     Rng,
     curve,
@@ -18,33 +21,18 @@ from pasta.datasets.drawn.canvas import (
     shade,
     smooth,
 )
-from pasta.datasets.drawn.surface import (
-    INK,
-    SHARED,
-    WHITE,
-    Coat,
-    chance,
-    coat,
-    darker,
-    mixed,
-    palette,
-    random_colour,
-    shadow,
-    solid,
-)
+from pasta.datasets.drawn.surface import SHARED, chance, coat, darker, mixed, palette, random_colour
 
 SKINS = palette("f0ceb4 deb290 be8a66 926246 624232")
 HAIRS = palette("2c2422 5c3e2c 9e6c3e d6b06e a85430 b0aca8")
 LIPS: Colour = (188, 84, 84)
 BACK_HAIR = polygon("-0.9,0.7 0.9,0.7 1.2,-0.2 1.15,-1.5 -1.15,-1.5 -1.2,-0.2")
 FRINGES = (
-    ((-1.02, 0.1), (-1.08, 0.9), (-0.4, 1.36), (0.5, 1.34), (1.1, 0.9), (1.02, 0.1), (0.8, 0.55),
-     (0.2, 0.72), (-0.5, 0.5), (-0.84, 0.42)),
-    ((-1.0, 0.2), (-1.0, 1.0), (-0.3, 1.42), (0.7, 1.3), (1.05, 0.8), (1.0, 0.2), (0.86, 0.5),
-     (0.4, 0.62), (-0.1, 0.6), (-0.7, 0.74)),
-    ((-1.0, 0.15), (-1.06, 0.9), (-0.5, 1.3), (0.5, 1.3), (1.06, 0.9), (1.0, 0.15), (0.82, 0.48),
-     (0.4, 0.42), (-0.4, 0.42), (-0.82, 0.48)),
-)  # fmt: skip
+    "-1.02,0.1 -1.08,0.9 -0.4,1.36 0.5,1.34 1.1,0.9 1.02,0.1 0.8,0.55 0.2,0.72 -0.5,0.5 -0.84,0.42",
+    "-1.0,0.2 -1.0,1.0 -0.3,1.42 0.7,1.3 1.05,0.8 1.0,0.2 0.86,0.5 0.4,0.62 -0.1,0.6 -0.7,0.74",
+    "-1.0,0.15 -1.06,0.9 -0.5,1.3 0.5,1.3 1.06,0.9 1.0,0.15 0.82,0.48 0.4,0.42 -0.4,0.42 "
+    "-0.82,0.48",
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +77,7 @@ def person(canvas: Canvas, rng: Rng, colour: Colour) -> None:
 
 
 def _whole(canvas: Canvas, rng: Rng, looks: Looks) -> None:
-    shadow(canvas, 0.5)
+    canvas.shadow(0.5)
     stride = rng.uniform(0.0, 0.06)
     tilt = rng.uniform(-0.12, 0.12)
     if looks.long_hair:
@@ -97,7 +85,7 @@ def _whole(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     for sign in (-1, 1):
         x = sign * (0.075 + stride)
         leg = limb(sign * 0.065, 0.36, x, 0.05, 0.12, 0.085)
-        solid(canvas, leg, looks.trousers, "leg")
+        canvas.solid(leg, looks.trousers, "leg")
         canvas.fill(
             smooth(
                 [
@@ -111,9 +99,9 @@ def _whole(canvas: Canvas, rng: Rng, looks: Looks) -> None:
             darker(looks.trousers.colour),
             "foot",
         )
-    solid(canvas, limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
+    canvas.solid(limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
     trunk = smooth("-0.11,0.66 0.11,0.66 0.16,0.6 0.13,0.32 -0.13,0.32 -0.16,0.6", 2)
-    solid(canvas, trunk, looks.shirt, "torso")
+    canvas.solid(trunk, looks.shirt, "torso")
     for sign in (-1, 1):
         raised = chance(rng, 0.25)
         elbow = (sign * 0.23, 0.5 if raised else 0.47)
@@ -127,10 +115,10 @@ def _bust(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     tilt = rng.uniform(-0.12, 0.12)
     if looks.long_hair:
         _back_hair(canvas, (0, 0.7), 0.21, tilt, looks.hair)
-    solid(canvas, limb(0, 0.3, 0, 0.55, 0.19), looks.skin, "neck")
+    canvas.solid(limb(0, 0.3, 0, 0.55, 0.19), looks.skin, "neck")
     canvas.tint(limb(0, 0.46, 0, 0.52, 0.19), INK, 0.15)
     trunk = smooth("-0.16,0.42 0.16,0.42 0.42,0.3 0.36,-0.5 -0.36,-0.5 -0.42,0.3")
-    solid(canvas, trunk, looks.shirt, "torso")
+    canvas.solid(trunk, looks.shirt, "torso")
     collar = [(-0.11, 0.4), (0.11, 0.4), (0, rng.uniform(0.2, 0.32))]
     canvas.fill(collar, looks.skin.plain, "neck")
     canvas.stroke([collar[0], collar[2], collar[1]], darker(looks.shirt.colour), 0.02)
@@ -152,8 +140,8 @@ def _arm(
 ) -> None:
     part = canvas.instance("arm")
     below = looks.shirt if looks.sleeves else looks.skin
-    solid(canvas, limb(*elbow, *hand, width * 0.85, width * 0.65), below, part)
-    solid(canvas, limb(*shoulder, *elbow, width, width * 0.85), looks.shirt, part)
+    canvas.solid(limb(*elbow, *hand, width * 0.85, width * 0.65), below, part)
+    canvas.solid(limb(*shoulder, *elbow, width, width * 0.85), looks.shirt, part)
     _hand(canvas, looks.skin, elbow, hand, width)
 
 
@@ -190,7 +178,7 @@ def _face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     skull = smooth(
         "-0.8,1.15 0.8,1.15 1.08,0.3 0.85,-0.75 0.35,-1.22 -0.35,-1.22 -0.85,-0.75 -1.08,0.3"
     )
-    solid(canvas, skull, skin, "head")
+    canvas.solid(skull, skin, "head")
     blush = mixed(skin.colour, (226, 110, 100), 0.35)
     for sign in (-1, 1):
         x = sign * 0.4 + turn
@@ -202,9 +190,7 @@ def _face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
         brow = curve([(x - 0.24, 0.38 - sign * 0.02), (x, 0.5), (x + 0.24, 0.38 + sign * 0.02)], 7)
         canvas.stroke(brow, darker(hair), 0.13, "eyebrow")
     x = turn * 1.3
-    nose = smooth(
-        [(x - 0.07, 0.12), (x + 0.07, 0.12), (x + 0.2, -0.3), (x, -0.38), (x - 0.2, -0.3)]
-    )
+    nose = smooth(polygon("-0.07,0.12 0.07,0.12 0.2,-0.3 0,-0.38 -0.2,-0.3") + (x, 0))
     canvas.fill(nose, shade(skin.colour, 0.86), "nose")
     canvas.decorate(ellipse(x - 0.02, -0.22, 0.08), shade(skin.colour, 1.1))
     _mouth(canvas, rng, turn * 1.1)
@@ -220,21 +206,10 @@ def _face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
 
 def _mouth(canvas: Canvas, rng: Rng, x: float) -> None:
     if chance(rng, 0.5):
-        smile = smooth(
-            [(x - 0.36, -0.52), (x, -0.6), (x + 0.36, -0.52), (x + 0.2, -0.84), (x - 0.2, -0.84)]
-        )
+        smile = smooth(polygon("-0.36,-0.52 0,-0.6 0.36,-0.52 0.2,-0.84 -0.2,-0.84") + (x, 0))
         canvas.fill(smile, shade(LIPS, 0.6), "mouth")
         canvas.decorate(ellipse(x, -0.63, 0.2, 0.04), WHITE)
     else:
-        lips = smooth(
-            [
-                (x - 0.32, -0.62),
-                (x - 0.1, -0.56),
-                (x, -0.6),
-                (x + 0.1, -0.56),
-                (x + 0.32, -0.62),
-                (x, -0.8),
-            ]
-        )
+        lips = smooth(polygon("-0.32,-0.62 -0.1,-0.56 0,-0.6 0.1,-0.56 0.32,-0.62 0,-0.8") + (x, 0))
         canvas.fill(lips, LIPS, "mouth")
         canvas.stroke([(x - 0.28, -0.64), (x, -0.68), (x + 0.28, -0.64)], shade(LIPS, 0.6), 0.04)

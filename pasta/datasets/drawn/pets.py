@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pasta.datasets.drawn.canvas import (
+    INK,
+    WHITE,
     Canvas,
+    Coat,
     Colour,
     Points,
     Rng,
@@ -17,37 +20,22 @@ from pasta.datasets.drawn.canvas import (
     ellipse,
     limb,
     mirrored,
+    polygon,
     pose,
     ribbon,
     shade,
+    shrunk,
     smooth,
 )
-from pasta.datasets.drawn.surface import (
-    INK,
-    WHITE,
-    Coat,
-    chance,
-    coat,
-    darker,
-    far,
-    mixed,
-    palette,
-    random_colour,
-    shadow,
-    solid,
-)
+from pasta.datasets.drawn.surface import chance, coat, darker, mixed, palette, random_colour
 
-Corners = tuple[tuple[float, float], ...]
 PINK: Colour = (222, 146, 142)
 TONGUE: Colour = (222, 96, 108)
 EYES = palette("bcc454 d6a240 6eac96")
-CAT_EARS: tuple[Corners, ...] = (
-    ((-1.0, 0.1), (-0.92, 1.3), (-0.1, 0.76)),
-    ((-1.05, 0.2), (-1.1, 1.2), (-0.15, 0.78)),
-)
-HANGING: tuple[Corners, ...] = (
-    ((-0.35, 0.85), (-0.95, 0.95), (-1.3, 0.1), (-1.2, -0.75), (-0.85, -0.8), (-0.62, 0.1)),
-    ((-0.3, 0.9), (-0.8, 1.05), (-1.45, 0.6), (-1.5, 0.0), (-1.15, -0.15), (-0.65, 0.4)),
+CAT_EARS = ("-1.0,0.1 -0.92,1.3 -0.1,0.76", "-1.05,0.2 -1.1,1.2 -0.15,0.78")
+HANGING_EARS = (
+    "-0.35,0.85 -0.95,0.95 -1.3,0.1 -1.2,-0.75 -0.85,-0.8 -0.62,0.1",
+    "-0.3,0.9 -0.8,1.05 -1.45,0.6 -1.5,0.0 -1.15,-0.15 -0.65,0.4",
 )
 
 
@@ -79,12 +67,11 @@ def cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     """A round head, big pointed ears, slit eyes, a short muzzle, whiskers."""
     turn = rng.uniform(-0.14, 0.14)
     corners = CAT_EARS[int(rng.integers(len(CAT_EARS)))]
-    for outline in (np.array(corners), mirrored(corners)):
+    for outline in (polygon(corners), mirrored(corners)):
         canvas.fill(outline, fur.dim, "ear")
-        middle = outline.mean(0)
-        canvas.decorate(middle + (outline - middle) * 0.62, PINK)
+        canvas.decorate(shrunk(outline, 0.62), PINK)
     skull = smooth("-0.7,0.78 0.7,0.78 1.1,0.1 0.85,-0.6 0,-0.92 -0.85,-0.6 -1.1,0.1")
-    solid(canvas, skull, fur, "head")
+    canvas.solid(skull, fur, "head")
     if marks.stripes:
         for x in (-0.22, 0.0, 0.22):
             mark = [(x - 0.06 + turn, 0.75), (x + 0.06 + turn, 0.75), (x * 0.7 + turn, 0.38)]
@@ -116,25 +103,23 @@ def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     skull = smooth(
         "-0.55,0.95 0.55,0.95 0.92,0.3 0.62,-0.5 0.4,-1.0 -0.4,-1.0 -0.62,-0.5 -0.92,0.3"
     )  # fmt: skip
-    solid(canvas, skull, fur, "head")
+    canvas.solid(skull, fur, "head")
     if marks.patches:
         side = -1 if chance(rng, 0.5) else 1
         canvas.decorate(ellipse(side * 0.36 + turn, 0.28, 0.3, 0.38), shade(fur.colour, 0.6))
-    corners = smooth(HANGING[int(rng.integers(len(HANGING)))])
+    corners = smooth(HANGING_EARS[int(rng.integers(len(HANGING_EARS)))])
     for outline in (corners, mirrored(corners)):
         canvas.fill(outline, shade(fur.colour, 0.5), "ear")
-        middle = outline.mean(0)
-        canvas.decorate(middle + (outline - middle) * 0.8, shade(fur.colour, 0.64))
+        canvas.decorate(shrunk(outline, 0.8), shade(fur.colour, 0.64))
     for side in (-1, 1):
         eye(canvas, side * 0.36 + turn, 0.26, 0.15, (104, 66, 40), 0.6)
     x = turn * 1.5
     if chance(rng, 0.5):
-        tongue = [(x - 0.2, -0.8), (x + 0.2, -0.8), (x + 0.2, -1.4), (x - 0.2, -1.4)]
+        tongue = polygon("-0.2,-0.8 0.2,-0.8 0.2,-1.4 -0.2,-1.4") + (x, 0)
         canvas.fill(smooth(tongue), TONGUE, "mouth")
         canvas.stroke([(x, -0.85), (x, -1.2)], shade(TONGUE, 0.7), 0.05)
     muzzle = smooth(
-        [(x - 0.28, 0.08), (x + 0.28, 0.08), (x + 0.6, -0.55), (x + 0.38, -1.02), (x - 0.38, -1.02),
-         (x - 0.6, -0.55)]
+        polygon("-0.28,0.08 0.28,0.08 0.6,-0.55 0.38,-1.02 -0.38,-1.02 -0.6,-0.55") + (x, 0)
     )  # fmt: skip
     canvas.fill(muzzle, shade(marks.muzzle, 0.82), "muzzle")
     canvas.decorate(ellipse(x, -0.42, 0.36, 0.34), marks.muzzle)
@@ -149,52 +134,48 @@ def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
 class Profile:
     """A head from the side, facing right: the corners of its parts in units of its length."""
 
-    skull: Corners
-    muzzle: Corners
-    ear: Corners
+    skull: str
+    muzzle: str
+    ear: str
     eye: tuple[float, float, float]
     nostril: tuple[float, float, float]
-    horn: Corners = ()  # a curve
+    horn: str = ""  # a curve
     nosed: bool = False  # the nose is a part of its own
 
 
 PROFILES: dict[str, Profile] = {
     "dog": Profile(
-        ((-0.3, 0.1), (-0.15, 0.42), (0.2, 0.42), (0.42, 0.16), (0.45, -0.2), (0.1, -0.36),
-         (-0.25, -0.25)),
-        ((0.3, 0.2), (0.6, 0.12), (0.92, 0.08), (0.95, -0.12), (0.75, -0.26), (0.3, -0.28)),
-        ((-0.12, 0.4), (0.04, 0.36), (0.06, 0.0), (-0.06, -0.36), (-0.26, -0.36), (-0.28, 0.1)),
+        "-0.3,0.1 -0.15,0.42 0.2,0.42 0.42,0.16 0.45,-0.2 0.1,-0.36 -0.25,-0.25",
+        "0.3,0.2 0.6,0.12 0.92,0.08 0.95,-0.12 0.75,-0.26 0.3,-0.28",
+        "-0.12,0.4 0.04,0.36 0.06,0.0 -0.06,-0.36 -0.26,-0.36 -0.28,0.1",
         (0.26, 0.15, 0.07),
         (0.9, 0.04, 0.09),
         nosed=True,
     ),
     "cow": Profile(
-        ((-0.2, 0.05), (-0.1, 0.34), (0.2, 0.34), (0.66, 0.14), (0.68, -0.2), (0.3, -0.34),
-         (-0.1, -0.3)),
-        ((0.56, 0.2), (0.86, 0.2), (1.0, 0.0), (0.96, -0.24), (0.7, -0.32), (0.54, -0.26)),
-        ((-0.04, 0.16), (-0.3, 0.3), (-0.55, 0.14), (-0.42, -0.04), (-0.1, 0.0)),
+        "-0.2,0.05 -0.1,0.34 0.2,0.34 0.66,0.14 0.68,-0.2 0.3,-0.34 -0.1,-0.3",
+        "0.56,0.2 0.86,0.2 1.0,0.0 0.96,-0.24 0.7,-0.32 0.54,-0.26",
+        "-0.04,0.16 -0.3,0.3 -0.55,0.14 -0.42,-0.04 -0.1,0.0",
         (0.26, 0.1, 0.075),
         (0.9, 0.02, 0.05),
-        ((0.04, 0.26), (0.0, 0.55), (0.34, 0.52), (0.3, 0.8)),
+        "0.04,0.26 0.0,0.55 0.34,0.52 0.3,0.8",
     ),
     "horse": Profile(
-        ((-0.22, 0.02), (-0.08, 0.24), (0.16, 0.26), (0.74, 0.1), (0.76, -0.14), (0.4, -0.2),
-         (0.16, -0.36), (-0.14, -0.26)),
-        ((0.64, 0.13), (0.9, 0.1), (1.02, -0.04), (0.98, -0.2), (0.82, -0.24), (0.64, -0.17)),
-        ((-0.1, 0.16), (-0.08, 0.5), (0.04, 0.52), (0.1, 0.2)),
+        "-0.22,0.02 -0.08,0.24 0.16,0.26 0.74,0.1 0.76,-0.14 0.4,-0.2 0.16,-0.36 -0.14,-0.26",
+        "0.64,0.13 0.9,0.1 1.02,-0.04 0.98,-0.2 0.82,-0.24 0.64,-0.17",
+        "-0.1,0.16 -0.08,0.5 0.04,0.52 0.1,0.2",
         (0.22, 0.08, 0.06),
         (0.93, -0.02, 0.045),
     ),
     "sheep": Profile(
-        ((-0.15, 0.05), (-0.02, 0.34), (0.3, 0.34), (0.66, 0.12), (0.68, -0.2), (0.25, -0.34),
-         (-0.1, -0.25)),
-        ((0.56, 0.16), (0.84, 0.08), (0.92, -0.1), (0.82, -0.28), (0.54, -0.26)),
-        ((0.0, 0.12), (-0.2, 0.2), (-0.5, 0.02), (-0.44, -0.14), (-0.08, -0.04)),
+        "-0.15,0.05 -0.02,0.34 0.3,0.34 0.66,0.12 0.68,-0.2 0.25,-0.34 -0.1,-0.25",
+        "0.56,0.16 0.84,0.08 0.92,-0.1 0.82,-0.28 0.54,-0.26",
+        "0.0,0.12 -0.2,0.2 -0.5,0.02 -0.44,-0.14 -0.08,-0.04",
         (0.32, 0.1, 0.075),
         (0.82, -0.06, 0.04),
-        ((0.12, 0.3), (-0.3, 0.6), (-0.66, 0.2), (-0.4, -0.34), (-0.02, -0.2)),
+        "0.12,0.3 -0.3,0.6 -0.66,0.2 -0.4,-0.34 -0.02,-0.2",
     ),
-}  # fmt: skip
+}
 
 
 def profile_head(
@@ -202,40 +183,34 @@ def profile_head(
 ) -> None:
     """Draw a head from the side in units of its length, looking right."""
     if horned:
-        _horn(canvas, np.array(shape.horn) + (0.07, 0.03), (172, 160, 140))
-    solid(canvas, smooth(shape.skull), skin, "head")
-    canvas.fill(smooth(shape.muzzle), shade(muzzle, 0.8), "muzzle")
-    inner = smooth(shape.muzzle)
-    canvas.decorate(inner.mean(0) + (inner - inner.mean(0)) * 0.8 + (0, 0.03), muzzle)
+        _horn(canvas, polygon(shape.horn) + (0.07, 0.03), (172, 160, 140))
+    canvas.solid(smooth(shape.skull), skin, "head")
+    snout = smooth(shape.muzzle)
+    canvas.fill(snout, shade(muzzle, 0.8), "muzzle")
+    canvas.decorate(shrunk(snout, 0.8) + (0, 0.03), muzzle)
     x, y, radius = shape.nostril
-    canvas.fill(
-        ellipse(x, y, radius, radius * 0.85), INK, "nose" if shape.nosed else canvas_part(canvas)
-    )
-    mouth = np.array(shape.muzzle)
+    part = "nose" if shape.nosed else canvas.latest()
+    canvas.fill(ellipse(x, y, radius, radius * 0.85), INK, part)
+    mouth = polygon(shape.muzzle)
     low = mouth[:, 1].min()
     canvas.stroke([(mouth[:, 0].max() - 0.1, low * 0.72), (0.5, low * 0.5)], INK, 0.025)
     ear = smooth(shape.ear)
     canvas.fill(ear, shade(skin.colour, 0.6), "ear")
-    canvas.decorate(ear.mean(0) + (ear - ear.mean(0)) * 0.7, shade(skin.colour, 0.8))
-    x, y, radius = shape.eye
-    eye(canvas, x, y, radius, (92, 62, 42), 0.7)
+    canvas.decorate(shrunk(ear, 0.7), shade(skin.colour, 0.8))
+    eye(canvas, *shape.eye, (92, 62, 42), 0.7)
     if horned:
         _horn(canvas, shape.horn, (226, 214, 188))
 
 
-def canvas_part(canvas: Canvas) -> int:
-    """The instance drawn last, to go on drawing on it."""
-    return len(canvas.concepts)
-
-
 def _horn(canvas: Canvas, path: ArrayLike, colour: Colour) -> None:
-    points = [(float(x), float(y)) for x, y in np.asarray(path)]
-    canvas.fill(ribbon(curve(points), 0.17, 0.05), shade(colour, 0.8), "horn")
-    canvas.decorate(ribbon(curve(points) + (-0.01, 0.01), 0.1, 0.02), colour)
+    horn = curve(path)
+    canvas.fill(ribbon(horn, 0.17, 0.05), shade(colour, 0.8), "horn")
+    canvas.decorate(ribbon(horn + (-0.01, 0.01), 0.1, 0.02), colour)
 
 
+TRUNK = "-1,0.55 -0.85,1 0,0.96 0.8,1.02 1.08,0.5 0.7,0.02 -0.3,0.08 -0.95,0.1"
+PALE: Colour = (250, 245, 238)
 Face = Callable[[Canvas, Rng, Coat, Markings], None]
-Path = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
@@ -249,7 +224,7 @@ class Build:
     end: str  # the part a leg ends in
     neck: tuple[float, float, float, float]  # reach forward, rise, width below, width above
     head: float
-    tail: tuple[Path, ...]  # curves to choose from, relative to the rump
+    tails: tuple[str, ...]  # curves to choose from, relative to the rump
     tail_width: tuple[float, float]
     tuft: float = 0.0
 
@@ -257,34 +232,34 @@ class Build:
 CAT = Build(
     0.56, 0.24, 0.24, 0.085, "foot", (0.06, 0.14, 0.19, 0.17), 0.2,
     (
-        ((0, 0), (-0.14, 0.02), (-0.2, 0.2), (-0.08, 0.42)),
-        ((0, 0), (-0.2, 0.05), (-0.1, 0.34), (-0.22, 0.4)),
-        ((0, 0), (-0.1, 0.1), (-0.06, 0.3), (0.06, 0.4)),
+        "0,0 -0.14,0.02 -0.2,0.2 -0.08,0.42",
+        "0,0 -0.2,0.05 -0.1,0.34 -0.22,0.4",
+        "0,0 -0.1,0.1 -0.06,0.3 0.06,0.4",
     ),
     (0.065, 0.045),
 )  # fmt: skip
 DOG = Build(
     0.52, 0.25, 0.3, 0.095, "foot", (0.1, 0.17, 0.2, 0.16), 0.19,
     (
-        ((0, 0), (-0.1, 0.06), (-0.14, 0.2)),
-        ((0, 0), (-0.1, -0.02), (-0.2, 0.1)),
-        ((0, 0), (-0.14, 0.14), (-0.02, 0.26), (0.06, 0.14)),
+        "0,0 -0.1,0.06 -0.14,0.2",
+        "0,0 -0.1,-0.02 -0.2,0.1",
+        "0,0 -0.14,0.14 -0.02,0.26 0.06,0.14",
     ),
     (0.11, 0.05),
 )  # fmt: skip
 COW = Build(
     0.68, 0.33, 0.24, 0.09, "hoof", (0.09, 0.08, 0.27, 0.2), 0.3,
-    (((0, 0), (-0.08, -0.04), (-0.06, -0.3)), ((0, 0), (-0.12, 0.04), (-0.1, -0.24))),
+    ("0,0 -0.08,-0.04 -0.06,-0.3", "0,0 -0.12,0.04 -0.1,-0.24"),
     (0.035, 0.025), 0.045,
 )  # fmt: skip
 HORSE = Build(
     0.54, 0.25, 0.38, 0.075, "hoof", (0.17, 0.27, 0.23, 0.13), 0.29,
-    (((0, 0), (-0.14, 0.04), (-0.1, -0.34)), ((0, 0), (-0.16, 0.08), (-0.2, -0.26))),
+    ("0,0 -0.14,0.04 -0.1,-0.34", "0,0 -0.16,0.08 -0.2,-0.26"),
     (0.06, 0.1), 0.055,
 )  # fmt: skip
 SHEEP = Build(
     0.6, 0.37, 0.2, 0.07, "hoof", (0.08, 0.05, 0.24, 0.2), 0.27,
-    (((0, 0), (-0.06, 0.0), (-0.07, -0.12)),),
+    ("0,0 -0.06,0.0 -0.07,-0.12",),
     (0.09, 0.07),
 )  # fmt: skip
 
@@ -296,8 +271,8 @@ def walker(
     stride = rng.uniform(0, 0.07)
     half = build.length / 2
     top = build.leg + build.depth
-    shadow(canvas, build.length + 0.3)
-    tail = curve(build.tail[int(rng.integers(len(build.tail)))])
+    canvas.shadow(build.length + 0.3)
+    tail = curve(build.tails[int(rng.integers(len(build.tails)))])
     hang = ribbon(tail + (0.03 - half, top - 0.05), *build.tail_width)
     tail_part = canvas.instance("tail")
     canvas.fill(hang, limbs.plain, tail_part)
@@ -309,16 +284,9 @@ def walker(
     reach, rise, low, high = build.neck
     shoulder = (half * 0.72, top - build.depth * 0.38)
     head = (half + reach, top + rise)
-    solid(canvas, limb(*shoulder, *head, low, high), fur, "neck")
-    trunk = smooth(
-        np.array(
-            [(-half, build.depth * 0.55), (-half * 0.85, build.depth), (0, build.depth * 0.96),
-             (half * 0.8, build.depth * 1.02), (half * 1.08, build.depth * 0.5),
-             (half * 0.7, build.depth * 0.02), (-half * 0.3, build.depth * 0.08),
-             (-half * 0.95, build.depth * 0.1)]
-        ) + (0, build.leg)
-    )  # fmt: skip
-    solid(canvas, trunk, fur, "torso")
+    canvas.solid(limb(*shoulder, *head, low, high), fur, "neck")
+    trunk = smooth(polygon(TRUNK) * (half, build.depth) + (0, build.leg))
+    canvas.solid(trunk, fur, "torso")
     for place, swing in ((-0.38, stride), (0.36, -stride)):
         _leg(canvas, build, place * build.length, swing, limbs, near=True)
     return trunk, head
@@ -331,21 +299,16 @@ def _leg(canvas: Canvas, build: Build, x: float, swing: float, skin: Coat, *, ne
     )
     shin = limb(x + swing * 0.3, build.leg * 0.5, x + swing, width * 0.4, width, width * 0.8)
     part = canvas.instance("leg")
-    paint = solid if near else far
-    paint(canvas, thigh, skin, part)
-    paint(canvas, shin, skin, part)
+    paint = canvas.solid if near else canvas.far
+    paint(thigh, skin, part)
+    paint(shin, skin, part)
     x = x + swing
     if build.end == "hoof":
-        hoof = [
-            (x - width * 0.45, width * 0.6),
-            (x + width * 0.45, width * 0.6),
-            (x + width * 0.7, 0),
-            (x - width * 0.5, 0),
-        ]
+        hoof = polygon("-0.45,0.6 0.45,0.6 0.7,0 -0.5,0") * width + (x, 0)
         canvas.fill(hoof, (58, 50, 46) if near else (40, 36, 36), "hoof")
     else:
         toes = ellipse(x + width * 0.3, width * 0.35, width * 0.75, width * 0.42)
-        canvas.fill(toes, mixed(skin.colour, (250, 245, 238), 0.35 if near else 0.1), "foot")
+        canvas.fill(toes, mixed(skin.colour, PALE, 0.35 if near else 0.1), "foot")
 
 
 def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) -> None:
@@ -354,14 +317,8 @@ def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) 
     width, height = high - low
     if marks.stripes:
         for x in np.linspace(low[0] + width * 0.15, high[0] - width * 0.18, 6).tolist():
-            path = curve(
-                [
-                    (x, high[1] - height * 0.05),
-                    (x - 0.02, high[1] - height * 0.3),
-                    (x + 0.01, low[1] + height * 0.38),
-                ],
-                6,
-            )
+            ends = high[1] - height * 0.05, high[1] - height * 0.3, low[1] + height * 0.38
+            path = curve(np.column_stack([(x, x - 0.02, x + 0.01), ends]), 6)
             canvas.decorate(ribbon(path, 0.034, 0.008), darker(fur.colour))
     if marks.patches:
         for share in (0.24, 0.52, 0.76):
@@ -380,22 +337,18 @@ def sitter(
     canvas: Canvas, rng: Rng, build: Build, fur: Coat, marks: Markings
 ) -> tuple[float, float]:
     """Draw a body that sits and looks at us; return where the head goes."""
-    shadow(canvas, 0.62)
+    canvas.shadow(0.62)
     lean = rng.uniform(-0.03, 0.03)
-    path = curve(((0, 0), (0.18, -0.04), (0.26, 0.1), (0.16, 0.34)))
+    path = curve("0,0 0.18,-0.04 0.26,0.1 0.16,0.34")
     if build.tuft == 0 and build.tail_width[0] > 0.1:
         path = path * (0.95, 0.62)
     canvas.fill(ribbon(path + (0.14, 0.09), *build.tail_width), fur.plain, "tail")
     for side in (-1, 1):
         part = canvas.instance("leg")
-        solid(canvas, ellipse(side * 0.17, 0.13, 0.12, 0.13), fur, part)
-        canvas.fill(
-            ellipse(side * 0.2, 0.035, 0.085, 0.035),
-            mixed(fur.colour, (250, 245, 238), 0.3),
-            "foot",
-        )
+        canvas.solid(ellipse(side * 0.17, 0.13, 0.12, 0.13), fur, part)
+        canvas.fill(ellipse(side * 0.2, 0.035, 0.085, 0.035), mixed(fur.colour, PALE, 0.3), "foot")
     trunk = smooth("-0.12,0.6 0.12,0.6 0.2,0.4 0.21,0.16 0.14,0.04 -0.14,0.04 -0.21,0.16 -0.2,0.4")
-    solid(canvas, trunk, fur, "torso")
+    canvas.solid(trunk, fur, "torso")
     if marks.stripes:
         for y in (0.24, 0.33, 0.42):
             stripe = ribbon(curve([(0.185, y + 0.02), (0.12, y), (0.09, y - 0.02)], 5), 0.03, 0.008)
@@ -407,13 +360,9 @@ def sitter(
     )
     for side in (-1, 1):
         part = canvas.instance("leg")
-        solid(canvas, limb(side * 0.085, 0.34, side * 0.08, 0.05, 0.11, 0.085), fur, part)
-        canvas.fill(
-            ellipse(side * 0.08, 0.035, 0.065, 0.04),
-            mixed(fur.colour, (250, 245, 238), 0.45),
-            "foot",
-        )
-    solid(canvas, limb(0, 0.52, lean * 0.5, 0.62, 0.24, 0.22), fur, "neck")
+        canvas.solid(limb(side * 0.085, 0.34, side * 0.08, 0.05, 0.11, 0.085), fur, part)
+        canvas.fill(ellipse(side * 0.08, 0.035, 0.065, 0.04), mixed(fur.colour, PALE, 0.45), "foot")
+    canvas.solid(limb(0, 0.52, lean * 0.5, 0.62, 0.24, 0.22), fur, "neck")
     return lean, 0.74
 
 

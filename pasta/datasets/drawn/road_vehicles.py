@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pasta.datasets.drawn.canvas import (
+    INK,
     Canvas,
+    Coat,
     Colour,
     Rng,
     ellipse,
@@ -19,23 +21,11 @@ from pasta.datasets.drawn.canvas import (
     polygon,
     rectangle,
     shade,
+    shrunk,
     smooth,
 )
-from pasta.datasets.drawn.surface import (
-    INK,
-    Coat,
-    chance,
-    darker,
-    gloss,
-    mixed,
-    palette,
-    random_colour,
-    shadow,
-    solid,
-    varnish,
-)
+from pasta.datasets.drawn.surface import chance, darker, mixed, palette, random_colour, varnish
 
-Corners = tuple[tuple[float, float], ...]
 Front = Callable[[Canvas, Coat], None]
 GLASS: Colour = (92, 116, 134)
 LAMP: Colour = (250, 240, 200)
@@ -47,9 +37,9 @@ STEEL: Colour = (168, 170, 174)
 class Shape:
     """The side of a vehicle that faces right, from lower left clockwise to lower right."""
 
-    outline: Corners
-    windows: tuple[Corners, ...]
-    doors: tuple[Corners, ...]
+    outline: str
+    windows: tuple[ArrayLike, ...]
+    doors: tuple[str, ...]
     wheels: tuple[float, ...]
     radius: float
     screen: int  # which edge of the outline is the windscreen, or -1
@@ -59,40 +49,53 @@ class Shape:
 
 CARS: tuple[Shape, ...] = (
     Shape(  # saloon
-        ((-0.5, 0.1), (-0.5, 0.27), (-0.46, 0.31), (-0.3, 0.33), (-0.18, 0.47), (0.08, 0.48),
-         (0.23, 0.335), (0.44, 0.29), (0.5, 0.24), (0.5, 0.1)),
-        (((-0.26, 0.335), (-0.16, 0.445), (-0.04, 0.45), (-0.04, 0.335)),
-         ((-0.01, 0.335), (-0.01, 0.45), (0.07, 0.45), (0.18, 0.335))),
-        (((-0.25, 0.14), (-0.27, 0.325), (-0.04, 0.325), (-0.04, 0.13)),
-         ((-0.02, 0.13), (-0.02, 0.325), (0.19, 0.325), (0.19, 0.16))),
-        (-0.31, 0.31), 0.1, 5, 8, (0.19, 0.36),
+        "-0.5,0.1 -0.5,0.27 -0.46,0.31 -0.3,0.33 -0.18,0.47 0.08,0.48 0.23,0.335 0.44,0.29 "
+        "0.5,0.24 0.5,0.1",
+        (
+            "-0.26,0.335 -0.16,0.445 -0.04,0.45 -0.04,0.335",
+            "-0.01,0.335 -0.01,0.45 0.07,0.45 0.18,0.335",
+        ),
+        (
+            "-0.25,0.14 -0.27,0.325 -0.04,0.325 -0.04,0.13",
+            "-0.02,0.13 -0.02,0.325 0.19,0.325 0.19,0.16",
+        ),
+        (-0.31, 0.31),
+        0.1,
+        5,
+        8,
+        (0.19, 0.36),
     ),
     Shape(  # hatchback
-        ((-0.46, 0.1), (-0.47, 0.32), (-0.38, 0.52), (0.06, 0.53), (0.24, 0.36), (0.42, 0.31),
-         (0.47, 0.25), (0.47, 0.1)),
-        (((-0.37, 0.36), (-0.33, 0.49), (-0.1, 0.5), (-0.1, 0.36)),
-         ((-0.07, 0.36), (-0.07, 0.5), (0.05, 0.5), (0.19, 0.36))),
-        (((-0.3, 0.14), (-0.32, 0.35), (-0.1, 0.35), (-0.1, 0.13)),
-         ((-0.08, 0.13), (-0.08, 0.35), (0.2, 0.35), (0.2, 0.16))),
-        (-0.29, 0.3), 0.105, 3, 6, (0.2, 0.385),
+        "-0.46,0.1 -0.47,0.32 -0.38,0.52 0.06,0.53 0.24,0.36 0.42,0.31 0.47,0.25 0.47,0.1",
+        ("-0.37,0.36 -0.33,0.49 -0.1,0.5 -0.1,0.36", "-0.07,0.36 -0.07,0.5 0.05,0.5 0.19,0.36"),
+        ("-0.3,0.14 -0.32,0.35 -0.1,0.35 -0.1,0.13", "-0.08,0.13 -0.08,0.35 0.2,0.35 0.2,0.16"),
+        (-0.29, 0.3),
+        0.105,
+        3,
+        6,
+        (0.2, 0.385),
     ),
     Shape(  # estate
-        ((-0.5, 0.12), (-0.5, 0.36), (-0.46, 0.54), (0.12, 0.54), (0.25, 0.38), (0.46, 0.35),
-         (0.5, 0.3), (0.5, 0.12)),
-        (((-0.46, 0.39), (-0.42, 0.51), (-0.25, 0.51), (-0.25, 0.39)),
-         ((-0.22, 0.39), (-0.22, 0.51), (-0.02, 0.51), (-0.02, 0.39)),
-         ((0.01, 0.39), (0.01, 0.51), (0.1, 0.51), (0.2, 0.39))),
-        (((-0.2, 0.15), (-0.23, 0.38), (-0.03, 0.38), (-0.03, 0.15)),
-         ((-0.01, 0.15), (-0.01, 0.38), (0.2, 0.38), (0.2, 0.18))),
-        (-0.32, 0.32), 0.12, 3, 6, (0.22, 0.42),
+        "-0.5,0.12 -0.5,0.36 -0.46,0.54 0.12,0.54 0.25,0.38 0.46,0.35 0.5,0.3 0.5,0.12",
+        (
+            "-0.46,0.39 -0.42,0.51 -0.25,0.51 -0.25,0.39",
+            "-0.22,0.39 -0.22,0.51 -0.02,0.51 -0.02,0.39",
+            "0.01,0.39 0.01,0.51 0.1,0.51 0.2,0.39",
+        ),
+        ("-0.2,0.15 -0.23,0.38 -0.03,0.38 -0.03,0.15", "-0.01,0.15 -0.01,0.38 0.2,0.38 0.2,0.18"),
+        (-0.32, 0.32),
+        0.12,
+        3,
+        6,
+        (0.22, 0.42),
     ),
-)  # fmt: skip
+)
 _PANES = np.linspace(-0.46, 0.2, 6)[:-1].tolist()
 BUS = Shape(
-    ((-0.5, 0.07), (-0.5, 0.48), (-0.48, 0.52), (0.47, 0.52), (0.5, 0.48), (0.5, 0.07)),
-    tuple(((x, 0.3), (x, 0.46), (x + 0.11, 0.46), (x + 0.11, 0.3)) for x in _PANES),
-    (((0.26, 0.09), (0.26, 0.45), (0.34, 0.45), (0.34, 0.09)),
-     ((0.36, 0.09), (0.36, 0.45), (0.44, 0.45), (0.44, 0.09))),
+    "-0.5,0.07 -0.5,0.48 -0.48,0.52 0.47,0.52 0.5,0.48 0.5,0.07",
+    tuple(polygon("0,0.3 0,0.46 0.11,0.46 0.11,0.3") + (x, 0) for x in _PANES),
+    ("0.26,0.09 0.26,0.45 0.34,0.45 0.34,0.09",
+     "0.36,0.09 0.36,0.45 0.44,0.45 0.44,0.09"),
     (-0.3, 0.18), 0.075, -1, 4, (0.49, 0.4),
 )  # fmt: skip
 
@@ -109,18 +112,17 @@ def glass(canvas: Canvas, outline: ArrayLike) -> None:
     """A pane that reflects the sky along one diagonal."""
     pane = polygon(outline)
     canvas.fill(pane, GLASS, "window")
-    middle = pane.mean(0)
-    canvas.decorate(middle + (pane - middle) * 0.82, shade(GLASS, 1.2))
+    canvas.decorate(shrunk(pane, 0.82), shade(GLASS, 1.2))
     low, high = pane.min(0), pane.max(0)
     width, height = high - low
     bar = low + polygon("0.3,0.15 0.45,0.15 0.68,0.85 0.53,0.85") * (width, height)
-    gloss(canvas, bar, 0.35)
+    canvas.gloss(bar, 0.35)
 
 
 def lamp(canvas: Canvas, x: float, y: float, rx: float, ry: float) -> None:
     """A headlight."""
     canvas.fill(ellipse(x, y, rx * 1.2, ry * 1.2), (90, 90, 94), "headlight")
-    canvas.fill(ellipse(x, y, rx, ry), LAMP, len(canvas.concepts))
+    canvas.fill(ellipse(x, y, rx, ry), LAMP, canvas.latest())
     canvas.decorate(ellipse(x, y + ry * 0.2, rx * 0.5, ry * 0.5), (255, 255, 246))
 
 
@@ -155,7 +157,7 @@ def swept(
     canvas: Canvas, shape: Shape, paint: Coat, depth: tuple[float, float], part: int, front: Front
 ) -> None:
     """The roof, the windscreen and the front of a vehicle turned towards us."""
-    corners = np.asarray(shape.outline)
+    corners = polygon(shape.outline)
     slant = np.asarray(depth)
     for edge in range(1, len(corners) - 1):
         first, second = corners[edge], corners[edge + 1]
@@ -163,8 +165,7 @@ def swept(
         run = second - first
         canvas.fill(face, paint.lit if abs(run[0]) > abs(run[1]) else paint.dim, part)
         if edge == shape.screen:
-            middle = face.mean(0)
-            glass(canvas, middle + (face - middle) * 0.86)
+            glass(canvas, shrunk(face, 0.86))
     top, bottom = corners[shape.nose], corners[shape.nose + 1]
     with canvas.placed(parallelogram(bottom, slant, top - bottom)):
         front(canvas, paint)
@@ -172,7 +173,7 @@ def swept(
 
 def side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | None) -> None:
     """The side itself: lit from above, with its doors, windows and wheels."""
-    corners = np.asarray(shape.outline)
+    corners = polygon(shape.outline)
     canvas.fill(corners, paint.plain, part)
     low, high = corners[:, 1].min(), corners[:, 1].max()
     left, right = corners[:, 0].min(), corners[:, 0].max()
@@ -180,9 +181,9 @@ def side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | No
     waist = low + (high - low) * 0.46
     if band is not None:
         canvas.decorate(rectangle(left, waist - 0.05, right, waist), band)
-    gloss(canvas, rectangle(left + 0.01, waist, right - 0.03, waist + 0.02), 0.25)
+    canvas.gloss(rectangle(left + 0.01, waist, right - 0.03, waist + 0.02), 0.25)
     for corners_of_door in shape.doors:
-        door = np.asarray(corners_of_door)
+        door = polygon(corners_of_door)
         canvas.mark(door, "door")
         canvas.tint(door, INK, 0.08)
         canvas.stroke([*door, door[0]], darker(paint.colour), 0.008)
@@ -202,7 +203,7 @@ def _aside(
     depth = (rng.uniform(0.2, 0.34), rng.uniform(0.03, 0.06)) if turned else (0.03, 0.02)
     squeeze = 1 - depth[0]
     part = canvas.instance("bodywork")
-    shadow(canvas, 1.05)
+    canvas.shadow(1.05)
     slim = np.array([[squeeze, 0, -depth[0] / 2], [0, 1, 0]])
     with canvas.placed(slim):
         inner = (depth[0] / squeeze, depth[1])
@@ -214,7 +215,7 @@ def _aside(
         x, y = shape.mirror
         canvas.fill(ellipse(x, y, 0.035, 0.028), darker(paint.colour), "mirror")
     if not turned:
-        corner = np.asarray(shape.outline)[shape.nose]
+        corner = polygon(shape.outline)[shape.nose]
         lamp(canvas, corner[0] - 0.03, corner[1] - 0.03, 0.026, 0.03)
         plate(canvas, corner[0] - 0.03, 0.15, 0.075, 0.045)
 
@@ -225,7 +226,7 @@ def _lamp_only(canvas: Canvas, paint: Coat) -> None:
 
 def _ahead(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) -> None:
     """A vehicle seen from the front; ``hood`` is how much of its height is below the windscreen."""
-    shadow(canvas, 0.9)
+    canvas.shadow(0.9)
     part = canvas.instance("bodywork")
     for sign in (-1, 1):
         canvas.fill(rectangle(sign * 0.33 - 0.07, 0, sign * 0.33 + 0.07, 0.2), RUBBER, "wheel")
@@ -243,7 +244,7 @@ def _ahead(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) 
         (0.43, 0.07),
     ]
     canvas.fill(face, paint.plain, part)
-    gloss(canvas, rectangle(-0.38, waist - 0.06, 0.38, waist - 0.02), 0.15)
+    canvas.gloss(rectangle(-0.38, waist - 0.06, 0.38, waist - 0.02), 0.15)
     with canvas.placed(
         parallelogram(np.array([-0.43, 0.07]), np.array([0.86, 0]), np.array([0, waist - 0.09]))
     ):
@@ -296,7 +297,7 @@ def bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     radius = rng.uniform(0.2, 0.23)
     rear, front = (-0.29, radius), (0.29, radius)
     crank, seat, post = (-0.04, radius * 0.95), (-0.13, 0.5), (0.2, 0.52)
-    shadow(canvas, 0.95)
+    canvas.shadow(0.95)
     for x, _ in (rear, front):
         _spoked(canvas, x, radius, rng.uniform(0, 1))
     low = chance(rng, 0.3)
@@ -316,7 +317,7 @@ def bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     leather = random_colour(rng, LEATHER)
     saddle = smooth("-0.26,0.58 -0.25,0.64 -0.14,0.62 -0.02,0.605 -0.02,0.58 -0.14,0.565")
     canvas.fill(saddle, leather, "saddle")
-    gloss(canvas, saddle * (0.7, 0.4) + (-0.042, 0.372), 0.2)
+    canvas.gloss(saddle * (0.7, 0.4) + (-0.042, 0.372), 0.2)
     _bars(canvas, rng, post, leather)
     if chance(rng, 0.75):
         lamp(canvas, 0.27, 0.53, 0.034, 0.036)
@@ -337,8 +338,8 @@ def _bars(canvas: Canvas, rng: Rng, post: tuple[float, float], grip: Colour) -> 
     x, y = post
     canvas.stroke([(x, y), (x - 0.015, y + 0.09)], STEEL, 0.026, bars)
     paths = (
-        [(x - 0.015, y + 0.09), (x + 0.06, y + 0.1), (x + 0.1, y + 0.06), (x + 0.06, y + 0.02)],
-        [(x - 0.015, y + 0.09), (x + 0.05, y + 0.13), (x - 0.02, y + 0.17), (x - 0.1, y + 0.16)],
+        polygon("-0.015,0.09 0.06,0.1 0.1,0.06 0.06,0.02") + (x, y),
+        polygon("-0.015,0.09 0.05,0.13 -0.02,0.17 -0.1,0.16") + (x, y),
         [(x + 0.05, y + 0.09), (x - 0.015, y + 0.09), (x - 0.09, y + 0.11)],
     )
     path = paths[int(rng.integers(len(paths)))]
@@ -350,7 +351,7 @@ def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Fat tyres, an engine block, a tank and a long saddle."""
     paint = varnish(canvas, rng, colour)
     radius = rng.uniform(0.18, 0.2)
-    shadow(canvas, 1.0)
+    canvas.shadow(1.0)
     for x in (-0.31, 0.32):
         wheel(canvas, x, radius, radius)
         canvas.decorate(ellipse(x, radius, radius * 0.4), shade(INK, 1.8))
@@ -370,17 +371,17 @@ def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     canvas.stroke(guard, paint.colour, 0.035, body)
     _motor(canvas)
     canvas.fill(limb(-0.02, 0.16, -0.42, 0.17, 0.045, 0.07), shade(STEEL, 0.75), body)
-    gloss(canvas, limb(-0.06, 0.17, -0.38, 0.185, 0.012), 0.5)
+    canvas.gloss(limb(-0.06, 0.17, -0.38, 0.185, 0.012), 0.5)
     rump = smooth("-0.06,0.46 -0.42,0.52 -0.46,0.46 -0.24,0.36 -0.04,0.36")
-    solid(canvas, rump, paint, body)
+    canvas.solid(rump, paint, body)
     tank = smooth("-0.08,0.4 -0.06,0.5 0.04,0.57 0.17,0.56 0.2,0.44 0.06,0.38")
-    solid(canvas, tank, paint, body)
+    canvas.solid(tank, paint, body)
     saddle = smooth("-0.04,0.47 -0.06,0.52 -0.2,0.49 -0.38,0.56 -0.45,0.53 -0.24,0.44")
     canvas.fill(saddle, random_colour(rng, LEATHER), "saddle")
-    gloss(canvas, saddle * (0.7, 0.35) + (-0.07, 0.335), 0.2)
+    canvas.gloss(saddle * (0.7, 0.35) + (-0.07, 0.335), 0.2)
     if chance(rng, 0.35):
         fairing = smooth("0.12,0.5 0.2,0.68 0.32,0.6 0.34,0.42 0.2,0.36")
-        solid(canvas, fairing, paint, body)
+        canvas.solid(fairing, paint, body)
     lamp(canvas, 0.275, 0.53, 0.05, 0.055)
     bars = canvas.instance("handlebar")
     canvas.stroke("0.19,0.54 0.16,0.66 0.06,0.69", shade(STEEL, 0.8), 0.03, bars)

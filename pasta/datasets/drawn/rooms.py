@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, rectangle, shade
+from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, polygon, rectangle, shade
 from pasta.datasets.drawn.surface import chance, mixed, palette, random_colour, texture
 
 SURFACES = palette(
@@ -205,9 +205,5 @@ def _lamp(canvas: Canvas, rng: Rng) -> None:
     canvas.stroke([(x, 0), (x, y)], (50, 48, 52), 0.008, None)
     canvas.tint(ellipse(x, y + 0.09, 0.16, 0.1), (255, 240, 190), 0.22)
     canvas.fill(ellipse(x, y + 0.07, 0.022), (255, 246, 214))
-    canvas.fill(
-        [(x - 0.025, y), (x + 0.025, y), (x + 0.075, y + 0.07), (x - 0.075, y + 0.07)], colour
-    )
-    canvas.decorate(
-        [(x - 0.025, y), (x, y), (x - 0.03, y + 0.07), (x - 0.075, y + 0.07)], shade(colour, 1.2)
-    )
+    canvas.fill(polygon("-0.025,0 0.025,0 0.075,0.07 -0.075,0.07") + (x, y), colour)
+    canvas.decorate(polygon("-0.025,0 0,0 -0.03,0.07 -0.075,0.07") + (x, y), shade(colour, 1.2))

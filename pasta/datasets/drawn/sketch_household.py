@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import ellipse, limb, rectangle
+from pasta.datasets.drawn.canvas import ellipse, limb, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     ENAMEL,
     Mark,
@@ -202,10 +202,7 @@ HOME: tuple[Sketch, ...] = (
     sketch(
         "toaster",
         on_table(1.0, 0.8, 0.22),
-        [
-            soft([(x, 0.0), (x + 0.28, 0.0), (x + 0.28, 0.34), (x, 0.34)], "crust")
-            for x in (0.18, 0.5)
-        ],
+        [soft(polygon("0,0.0 0.28,0.0 0.28,0.34 0,0.34") + (x, 0), "crust") for x in (0.18, 0.5)],
         soft("0.02,0.2 0.94,0.2 0.96,0.78 0.0,0.78"),
         body(rectangle(0.04, 0.72, 0.92, 0.8), "dark"),
         detail(rectangle(0.14, 0.24, 0.82, 0.29), "dark"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Points, ellipse, limb, rectangle
+from pasta.datasets.drawn.canvas import Points, ellipse, limb, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
     Sketch,
@@ -61,7 +61,7 @@ def _board(x: float, width: float, nose: float) -> Points:
 
 def _ski(x: float) -> tuple[Mark, ...]:
     return (
-        soft([(x - 0.05, 0.04), (x, -0.02), (x + 0.05, 0.04), (x + 0.045, 1.0), (x - 0.045, 1.0)]),
+        soft(polygon("-0.05,0.04 0,-0.02 0.05,0.04 0.045,1.0 -0.045,1.0") + (x, 0)),
         detail(rectangle(x - 0.04, 0.2, x + 0.04, 0.3), "accent"),
         detail(rectangle(x - 0.045, 0.52, x + 0.045, 0.66), "dark"),
     )
@@ -170,15 +170,7 @@ SPORT: tuple[Sketch, ...] = (
         on_wall(0.7, 1.0, 0.36),
         line("0.32,0.6 0.4,0.7 0.3,0.8 0.42,0.9 0.34,0.99", 0.016, "white"),
         [
-            body(
-                [
-                    (x - 0.06, y - 0.04),
-                    (x + 0.06, y + 0.04),
-                    (x + 0.06, y - 0.04),
-                    (x - 0.06, y + 0.04),
-                ],
-                "accent",
-            )
+            body(polygon("-0.06,-0.04 0.06,0.04 0.06,-0.04 -0.06,0.04") + (x, y), "accent")
             for x, y in ((0.39, 0.7), (0.33, 0.8), (0.41, 0.9))
         ],
         body("0.35,0.0 0.7,0.24 0.33,0.64 0.0,0.22", flat=True),

@@ -8,25 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
-from pasta.datasets.drawn.canvas import (
-    SUPERSAMPLING,
-    Canvas,
-    Colour,
-    Points,
-    Rng,
-    ellipse,
-    polygon,
-    shade,
-)
-
-INK: Colour = (28, 26, 28)
-WHITE: Colour = (255, 255, 255)
+from pasta.datasets.drawn.canvas import SUPERSAMPLING, Canvas, Coat, Colour, Rng, shade
 
 SHARED: tuple[Colour, ...] = (  # natural and painted things alike come in these colours
     (62, 60, 64),
@@ -133,16 +120,6 @@ def chance(rng: Rng, probability: float) -> bool:
     return bool(rng.random() < probability)
 
 
-@dataclass(frozen=True)
-class Coat:
-    """Fur, paint or cloth of one colour: in the light, as it is, and in the shade."""
-
-    colour: Colour
-    lit: Image.Image
-    plain: Image.Image
-    dim: Image.Image
-
-
 def coat(
     canvas: Canvas,
     rng: Rng,
@@ -161,40 +138,6 @@ def coat(
 def varnish(canvas: Canvas, rng: Rng, colour: Colour) -> Coat:
     """A coat of smooth paint."""
     return coat(canvas, rng, colour, contrast=0.12, cells=6, grain=0.03)
-
-
-def towards(outline: ArrayLike, share: float, up: float) -> Points:
-    """Shrink an outline and push it up inside itself, where the light falls."""
-    points = polygon(outline)
-    low, high = points.min(0), points.max(0)
-    middle = (low + high) / 2
-    lifted = middle + (0, up * (1 - share) * (high[1] - low[1]) / 2)
-    shrunk: Points = lifted + (points - middle) * share
-    return shrunk
-
-
-def solid(canvas: Canvas, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
-    """Fill a convex shape so that it looks round: dim below, plain in the middle, lit on top."""
-    canvas.fill(outline, paint.dim, concept)
-    canvas.decorate(towards(outline, 0.88, 0.8), paint.plain)
-    canvas.decorate(towards(outline, 0.58, 0.7), paint.lit)
-
-
-def far(canvas: Canvas, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
-    """Fill a shape on the shadow side."""
-    canvas.fill(outline, paint.dim, concept)
-    canvas.tint(outline, INK, 0.18)
-
-
-def shadow(canvas: Canvas, width: float, x: float = 0.0) -> None:
-    """The shadow an object casts on the ground: soft, so two ellipses."""
-    for spread, strength in ((1.15, 0.2), (0.9, 0.3)):
-        canvas.tint(ellipse(x + 0.03, 0.0, width / 2 * spread, 0.055 * spread), INK, strength)
-
-
-def gloss(canvas: Canvas, outline: ArrayLike, strength: float = 0.25) -> None:
-    """Light reflected by glass, metal or a wet nose."""
-    canvas.tint(outline, WHITE, strength)
 
 
 def darker(colour: Colour) -> Colour:

@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from pasta.datasets.drawn.canvas import (
+    INK,
+    WHITE,
     Canvas,
+    Coat,
     Colour,
     Points,
     Rng,
@@ -18,22 +21,15 @@ from pasta.datasets.drawn.canvas import (
     polygon,
     rectangle,
     shade,
+    shrunk,
     smooth,
 )
 from pasta.datasets.drawn.road_vehicles import STEEL, glass, lamp, wheel
-from pasta.datasets.drawn.surface import (
-    INK,
-    WHITE,
-    Coat,
-    chance,
-    gloss,
-    mixed,
-    shadow,
-    solid,
-    varnish,
-)
+from pasta.datasets.drawn.surface import chance, mixed, varnish
 
-HULL = polygon("-0.5,0.36 -0.3,0.42 0.3,0.42 0.42,0.39 0.5,0.32 0.46,0.26 0.36,0.23 -0.2,0.23 -0.36,0.28")  # fmt: skip
+HULL = polygon(
+    "-0.5,0.36 -0.3,0.42 0.3,0.42 0.42,0.39 0.5,0.32 0.46,0.26 0.36,0.23 -0.2,0.23 -0.36,0.28"
+)
 
 
 def aeroplane(canvas: Canvas, rng: Rng, colour: Colour) -> None:
@@ -53,7 +49,7 @@ def _gear(canvas: Canvas, x: float, top: float, radius: float) -> None:
 
 
 def _plane_aside(canvas: Canvas, rng: Rng, paint: Coat, metal: Coat, *, propeller: bool) -> None:
-    shadow(canvas, 1.0)
+    canvas.shadow(1.0)
     sweep = rng.uniform(0.1, 0.2)
     rise = rng.uniform(0.2, 0.28)
     canvas.fill(
@@ -64,13 +60,11 @@ def _plane_aside(canvas: Canvas, rng: Rng, paint: Coat, metal: Coat, *, propelle
     stern = canvas.instance("stern")
     fin = polygon("-0.5,0.36 -0.56,0.66 -0.45,0.66 -0.27,0.41")
     canvas.fill(fin, paint.dim, stern)
-    middle = np.mean(fin, axis=0)
-    canvas.decorate(middle + (np.array(fin) - middle) * 0.75, paint.lit)
+    canvas.decorate(shrunk(fin, 0.75), paint.lit)
     for x in (0.34, -0.04):
         _gear(canvas, x, 0.25, 0.055)
-    hull = smooth(HULL)
-    solid(canvas, hull, paint, "body")
-    canvas.tint(smooth(np.array(HULL)[[0, 4, 5, 6, 7, 8]], 1), INK, 0.12)
+    canvas.solid(smooth(HULL), paint, "body")
+    canvas.tint(smooth(HULL[[0, 4, 5, 6, 7, 8]], 1), INK, 0.12)
     stripe = shade(paint.colour, 0.5)
     canvas.decorate(limb(-0.4, 0.325, 0.4, 0.3, 0.02), stripe)
     tailplane = polygon("-0.4,0.36 -0.3,0.36 -0.5,0.27 -0.57,0.27")
@@ -78,7 +72,7 @@ def _plane_aside(canvas: Canvas, rng: Rng, paint: Coat, metal: Coat, *, propelle
     for x in np.linspace(-0.28, 0.3, 5 if propeller else 9).tolist():
         pane = ellipse(x, 0.362, 0.03 if propeller else 0.019, 0.027)
         canvas.fill(pane, (58, 74, 92), "window")
-        gloss(canvas, ellipse(x - 0.004, 0.368, 0.007), 0.5)
+        canvas.gloss(ellipse(x - 0.004, 0.368, 0.007), 0.5)
     glass(canvas, "0.36,0.35 0.36,0.395 0.42,0.382 0.46,0.35")
     if chance(rng, 0.6):
         door = rectangle(0.32, 0.27, 0.35, 0.36)
@@ -95,16 +89,8 @@ def _plane_aside(canvas: Canvas, rng: Rng, paint: Coat, metal: Coat, *, propelle
 
 
 def _jet(canvas: Canvas, x: float, y: float, metal: Coat) -> None:
-    pod = smooth(
-        [
-            (x - 0.12, y + 0.03),
-            (x + 0.08, y + 0.06),
-            (x + 0.12, y),
-            (x + 0.08, y - 0.06),
-            (x - 0.12, y - 0.03),
-        ]
-    )
-    solid(canvas, pod, metal, "engine")
+    pod = smooth(polygon("-0.12,0.03 0.08,0.06 0.12,0 0.08,-0.06 -0.12,-0.03") + (x, y))
+    canvas.solid(pod, metal, "engine")
     canvas.decorate(ellipse(x + 0.095, y, 0.02, 0.045), INK)
     canvas.decorate(ellipse(x + 0.1, y, 0.008, 0.02), STEEL)
 
@@ -112,16 +98,16 @@ def _jet(canvas: Canvas, x: float, y: float, metal: Coat) -> None:
 def _nose_engine(canvas: Canvas, rng: Rng, metal: Coat) -> None:
     """A piston engine in the nose, with its propeller."""
     cowl = smooth("0.4,0.4 0.5,0.38 0.53,0.32 0.5,0.26 0.4,0.24", 1)
-    solid(canvas, cowl, metal, "engine")
+    canvas.solid(cowl, metal, "engine")
     turn = rng.uniform(-0.4, 0.4)
-    canvas.fill(ellipse(0.54, 0.32, 0.03, 0.028), shade(metal.colour, 0.6), len(canvas.concepts))
+    canvas.fill(ellipse(0.54, 0.32, 0.03, 0.028), shade(metal.colour, 0.6), canvas.latest())
     for angle in (math.pi / 2 + turn, -math.pi / 2 + turn):
         tip = (0.545 + math.cos(angle) * 0.05, 0.32 + math.sin(angle) * 0.17)
         canvas.fill(limb(0.545, 0.32, *tip, 0.022, 0.03), (70, 62, 60))
 
 
 def _plane_ahead(canvas: Canvas, paint: Coat, metal: Coat) -> None:
-    shadow(canvas, 0.9)
+    canvas.shadow(0.9)
     stern = canvas.instance("stern")
     canvas.fill("-0.025,0.4 -0.015,0.74 0.015,0.74 0.025,0.4", paint.dim, stern)
     tailplane = polygon("0.0,0.46 0.0,0.5 0.24,0.53 0.24,0.515")
@@ -134,18 +120,17 @@ def _plane_ahead(canvas: Canvas, paint: Coat, metal: Coat) -> None:
         _gear(canvas, x, 0.28, 0.05)
     _gear(canvas, 0, 0.2, 0.045)
     for x in (-0.25, 0.25):
-        solid(canvas, ellipse(x, 0.235, 0.075), metal, "engine")
+        canvas.solid(ellipse(x, 0.235, 0.075), metal, "engine")
         canvas.decorate(ellipse(x, 0.235, 0.054), INK)
         canvas.decorate(ellipse(x, 0.235, 0.018), STEEL)
-    solid(canvas, ellipse(0, 0.33, 0.135, 0.14), paint, "body")
+    canvas.solid(ellipse(0, 0.33, 0.135, 0.14), paint, "body")
     for side in (-1, 1):
-        pane = polygon("0.005,0.38 0.005,0.42 0.06,0.41 0.09,0.37") * (side, 1)
-        glass(canvas, pane)
+        glass(canvas, polygon("0.005,0.38 0.005,0.42 0.06,0.41 0.09,0.37") * (side, 1))
     canvas.decorate(ellipse(0, 0.29, 0.035, 0.03), shade(paint.colour, 0.6))
 
 
-NOSE = polygon("-0.02,0.08 -0.02,0.44 0.3,0.44 0.4,0.38 0.48,0.2 0.48,0.08")
-CAB = polygon("-0.02,0.08 -0.02,0.44 0.44,0.44 0.47,0.4 0.47,0.08")
+NOSE = "-0.02,0.08 -0.02,0.44 0.3,0.44 0.4,0.38 0.48,0.2 0.48,0.08"
+CAB = "-0.02,0.08 -0.02,0.44 0.44,0.44 0.47,0.4 0.47,0.08"
 
 
 def train(canvas: Canvas, rng: Rng, colour: Colour) -> None:
@@ -164,7 +149,7 @@ def train(canvas: Canvas, rng: Rng, colour: Colour) -> None:
 
 
 def _rails(canvas: Canvas) -> None:
-    shadow(canvas, 1.1)
+    canvas.shadow(1.1)
     for x in np.linspace(-0.56, 0.56, 12).tolist():
         canvas.fill(rectangle(x - 0.025, -0.03, x + 0.025, 0.0), (104, 82, 66))
     canvas.stroke([(-0.62, 0.0), (0.62, 0.0)], shade(STEEL, 0.75), 0.016, None)
@@ -175,17 +160,8 @@ def _coach(canvas: Canvas, paint: Coat, left: float, right: float, top: float) -
     canvas.fill(rectangle(right - 0.01, 0.1, right + 0.05, 0.14), INK)
     for x in (left + 0.07, left + 0.17, right - 0.17, right - 0.07):
         wheel(canvas, x, 0.045, 0.045)
-    body = smooth(
-        [
-            (left, 0.08),
-            (left, top - 0.02),
-            (left + 0.04, top),
-            (right - 0.04, top),
-            (right, top - 0.02),
-            (right, 0.08),
-        ],
-        1,
-    )
+    roof = [(left, top - 0.02), (left + 0.04, top), (right - 0.04, top), (right, top - 0.02)]
+    body = smooth([(left, 0.08), *roof, (right, 0.08)], 1)
     canvas.fill(body, paint.plain, part)
     canvas.decorate(rectangle(left + 0.02, top - 0.035, right - 0.02, top - 0.005), paint.lit)
     canvas.tint(rectangle(left, 0.08, right, 0.13), INK, 0.3)
@@ -200,8 +176,7 @@ def _electric(canvas: Canvas, paint: Coat, *, slanted: bool) -> None:
     part = canvas.instance("locomotive")
     for x in (0.06, 0.16, 0.3, 0.4):
         wheel(canvas, x, 0.045, 0.045)
-    outline = smooth(NOSE, 1) if slanted else np.array(CAB)
-    canvas.fill(outline, paint.plain, part)
+    canvas.fill(smooth(NOSE, 1) if slanted else CAB, paint.plain, part)
     canvas.decorate(rectangle(-0.005, 0.415, 0.28, 0.435), paint.lit)
     canvas.tint(rectangle(-0.01, 0.08, 0.46, 0.13), INK, 0.3)
     canvas.decorate(
@@ -225,7 +200,7 @@ def _steam(canvas: Canvas, rng: Rng, paint: Coat) -> None:
     part = canvas.instance("locomotive")
     canvas.fill("0.3,0.4 0.28,0.56 0.39,0.56 0.37,0.4", (52, 50, 54), part)
     canvas.fill(ellipse(0.17, 0.42, 0.045, 0.06), (206, 168, 84), part)
-    solid(canvas, rectangle(0.08, 0.2, 0.44, 0.42), paint, part)
+    canvas.solid(rectangle(0.08, 0.2, 0.44, 0.42), paint, part)
     for x in (0.18, 0.28, 0.38):
         canvas.stroke([(x, 0.2), (x, 0.42)], (206, 168, 84), 0.014)
     canvas.fill(ellipse(0.44, 0.31, 0.03, 0.112), (58, 56, 60), part)
@@ -242,7 +217,7 @@ def _steam(canvas: Canvas, rng: Rng, paint: Coat) -> None:
 
 def _train_ahead(canvas: Canvas, rng: Rng, paint: Coat, wagon: Coat) -> None:
     """The front of a locomotive, its coaches shrinking towards the horizon on one side."""
-    shadow(canvas, 0.8, 0.1)
+    canvas.shadow(0.8, 0.1)
     for x, reach in ((-0.42, 0.62), (-0.02, 0.72)):
         canvas.stroke([(x - 0.06, -0.06), (reach, 0.2)], shade(STEEL, 0.75), 0.018, None)
     part = canvas.instance("coach")
@@ -252,25 +227,18 @@ def _train_ahead(canvas: Canvas, rng: Rng, paint: Coat, wagon: Coat) -> None:
     for start in (0.16, 0.36, 0.56, 0.76):
         with canvas.placed(parallelogram(near[0], away[0] - near[0], near[1] - near[0])):
             lift, squeeze = 0.56 - start * 0.02, 1 - start * 0.42
-            glass(
-                canvas,
-                rectangle(
-                    start,
-                    lift * squeeze + start * 0.02,
-                    start + 0.13,
-                    0.84 * squeeze + start * 0.02,
-                ),
-            )
+            low, high = lift * squeeze + start * 0.02, 0.84 * squeeze + start * 0.02
+            glass(canvas, rectangle(start, low, start + 0.13, high))
     engine = canvas.instance("locomotive")
     face = smooth("-0.46,0.05 -0.47,0.66 -0.36,0.84 0.0,0.84 0.12,0.66 0.11,0.05", 1)
     canvas.fill(face, paint.plain, engine)
     canvas.decorate(rectangle(-0.45, 0.3, 0.1, 0.37), mixed(paint.colour, WHITE, 0.65))
     canvas.tint(rectangle(-0.45, 0.05, 0.1, 0.14), INK, 0.35)
     for left in (-0.4, -0.16):
-        glass(canvas, [(left, 0.44), (left + 0.02, 0.68), (left + 0.19, 0.68), (left + 0.21, 0.44)])
+        glass(canvas, polygon("0,0.44 0.02,0.68 0.19,0.68 0.21,0.44") + (left, 0))
     for x in (-0.36, 0.02):
         lamp(canvas, x, 0.22, 0.045, 0.045)
     if chance(rng, 0.6):
         lamp(canvas, -0.17, 0.76, 0.035, 0.035)
     canvas.fill(limb(-0.34, 0.04, 0.0, 0.04, 0.05), (70, 66, 68), engine)
-    gloss(canvas, limb(-0.38, 0.4, 0.04, 0.4, 0.012), 0.4)
+    canvas.gloss(limb(-0.38, 0.4, 0.04, 0.4, 0.012), 0.4)
