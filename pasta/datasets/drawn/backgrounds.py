@@ -83,11 +83,8 @@ def sky(canvas: Canvas, rng: Rng) -> None:
         x, y, width = rng.uniform(0, 1), rng.uniform(0.04, 0.4), rng.uniform(0.08, 0.2)
         for _ in range(4):
             puff = rng.uniform(-0.6, 0.6) * width
-            canvas.tint(
-                ellipse(x + puff, y + rng.uniform(-0.02, 0.02), width * 0.6, width * 0.25),
-                (252, 250, 248),
-                0.45,
-            )
+            cloud = ellipse(x + puff, y + rng.uniform(-0.02, 0.02), width * 0.6, width * 0.25)
+            canvas.tint(cloud, (252, 250, 248), 0.45)
 
 
 def hills(canvas: Canvas, rng: Rng) -> None:
@@ -131,10 +128,8 @@ def blur(canvas: Canvas, rng: Rng) -> None:
 
 
 def _floor(canvas: Canvas, rng: Rng, horizon: float, colour: Colour, contrast: float) -> None:
-    canvas.fill(
-        rectangle(-0.01, horizon, 1.01, 1.01),
-        texture(rng, canvas.pixels, colour, contrast=contrast, cells=26, grain=0.05),
-    )
+    ground = texture(rng, canvas.pixels, colour, contrast=contrast, cells=26, grain=0.05)
+    canvas.fill(rectangle(-0.01, horizon, 1.01, 1.01), ground)
     canvas.tint(rectangle(-0.01, horizon, 1.01, horizon + 0.05), (255, 250, 240), 0.12)
 
 
@@ -186,9 +181,8 @@ def boards(canvas: Canvas, rng: Rng, horizon: float) -> None:
     vanish = rng.uniform(0.3, 0.7)
     for x in np.linspace(-1, 2, 16):
         canvas.stroke([(vanish + (x - vanish) * 0.45, horizon), (x, 1.02)], seam, 0.006)
-    canvas.fill(
-        rectangle(-0.01, horizon - 0.03, 1.01, horizon), mixed(colour, (240, 236, 228), 0.7)
-    )
+    skirting = mixed(colour, (240, 236, 228), 0.7)
+    canvas.fill(rectangle(-0.01, horizon - 0.03, 1.01, horizon), skirting)
 
 
 def haze(canvas: Canvas, rng: Rng, horizon: float) -> None:
@@ -251,13 +245,8 @@ def box(canvas: Canvas, rng: Rng) -> None:
     side = [(0.1, 0), (0.45, 0.1), (0.45, height + 0.08), (0.1, height)]
     canvas.fill(rectangle(0.1 - width, 0, 0.1, height), colour)
     canvas.fill(side, shade(colour, 0.7))
-    lid = [
-        (0.1 - width, height),
-        (0.1, height),
-        (0.45, height + 0.08),
-        (0.42 - width, height + 0.1),
-    ]
-    canvas.fill(lid, shade(colour, 1.12))
+    right, back = [(0.1, height), (0.45, height + 0.08)], (0.42 - width, height + 0.1)
+    canvas.fill([(0.1 - width, height), *right, back], shade(colour, 1.12))
     canvas.decorate(rectangle(0.02 - width / 2, 0, 0.12 - width / 2, height), shade(colour, 0.85))
 
 

@@ -85,20 +85,16 @@ def _tail(canvas: Canvas, build: Bird, root: np.ndarray, ahead: np.ndarray, plum
            root + back - across * width * 0.4, root - across * 0.06]  # fmt: skip
     canvas.fill(fan, shade(plumage.colour, 0.6), "tail")
     for share in (0.25, -0.05):
-        canvas.stroke(
-            [root, root + back * 0.95 + across * width * share], shade(plumage.colour, 0.45), 0.012
-        )
+        tip = root + back * 0.95 + across * width * share
+        canvas.stroke([root, tip], shade(plumage.colour, 0.45), 0.012)
 
 
 def _leg(canvas: Canvas, x: float, top: float, colour: Colour) -> None:
     canvas.fill(limb(x, top, x + 0.02, 0.02, 0.045, 0.032), colour, "leg")
     foot = canvas.instance("foot")
     for reach in (-0.05, 0.06, 0.1):
-        canvas.fill(
-            limb(x + 0.02, 0.03, x + 0.02 + reach, 0.005 if reach < 0.1 else 0.025, 0.035, 0.025),
-            colour,
-            foot,
-        )
+        end = (x + 0.02 + reach, 0.005 if reach < 0.1 else 0.025)
+        canvas.fill(limb(x + 0.02, 0.03, *end, 0.035, 0.025), colour, foot)
 
 
 def _folded(
@@ -133,9 +129,8 @@ def _head(
     length, thickness = build.beak
     base = x + radius * 0.75
     beak = canvas.instance("beak")
-    canvas.fill(
-        [(base, y + thickness / 2), (base + length, y - 0.02), (base, y - 0.01)], bill, beak
-    )
+    upper = [(base, y + thickness / 2), (base + length, y - 0.02), (base, y - 0.01)]
+    canvas.fill(upper, bill, beak)
     lower = [(base, y), (base + length * 0.85, y - 0.025), (base, y - thickness / 2)]
     canvas.fill(lower, shade(bill, 0.7), beak)
     if chance(rng, 0.25):
@@ -144,10 +139,7 @@ def _head(
             canvas.fill(limb(x, y, *tip, radius * 0.5, radius * 0.12), plumage.dim, "head")
     canvas.solid(ellipse(x, y, radius, radius * 0.95), plumage, "head")
     if chance(rng, 0.4):
-        cheek = mixed(plumage.colour, (250, 244, 230), 0.6)
-        canvas.decorate(
-            ellipse(x + radius * 0.1, y - radius * 0.4, radius * 0.55, radius * 0.35), cheek
-        )
-    eye(
-        canvas, x + radius * 0.35, y + radius * 0.2, max(0.032, radius * 0.24), (216, 170, 70), 0.62
-    )
+        cheek = ellipse(x + radius * 0.1, y - radius * 0.4, radius * 0.55, radius * 0.35)
+        canvas.decorate(cheek, mixed(plumage.colour, (250, 244, 230), 0.6))
+    size = max(0.032, radius * 0.24)
+    eye(canvas, x + radius * 0.35, y + radius * 0.2, size, (216, 170, 70), 0.62)

@@ -123,9 +123,8 @@ def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     middle, across = bay.x, top + bay.height * 0.4
     canvas.stroke([(middle, top), (middle, bay.base)], shade(stone.trim, 0.9), edge * 0.5)
     canvas.stroke([(left, across), (right, across)], shade(stone.trim, 0.9), edge * 0.5)
-    sill = rectangle(
-        left - 2 * edge, bay.base - edge * 0.6, right + 2 * edge, bay.base + edge * 0.5
-    )
+    low, high = bay.base - edge * 0.6, bay.base + edge * 0.5
+    sill = rectangle(left - 2 * edge, low, right + 2 * edge, high)
     canvas.fill(sill, shade(stone.trim, 1.08))
 
 
@@ -209,9 +208,8 @@ def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, ston
             middle = np.array([piece[:, 0].mean() * 1.05, -0.06])
             canvas.fill(piece * (1.06, 1.14), shade(stone.trim, 1.1), number)
             canvas.decorate((piece - middle) * 0.78 + middle, shade(stone.trim, 0.6))
-            canvas.decorate(
-                (piece - middle) * 0.66 + middle + (0.02, 0.03), shade(stone.trim, 0.86)
-            )
+            inner = (piece - middle) * 0.66 + middle + (0.02, 0.03)
+            canvas.decorate(inner, shade(stone.trim, 0.86))
         if name == "broken-pediment":
             canvas.fill(rectangle(-0.13, -0.36, 0.13, 0.0), shade(stone.trim, 0.95), number)
             urn = smooth("-0.2,-0.72 0.2,-0.72 0.12,-0.34 -0.12,-0.34")
@@ -229,9 +227,8 @@ def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
         stretch = (1.0, height - 1.1)
         canvas.tint(rectangle(0.3, 0.6, 1.5, height), BLACK, 0.25)
         canvas.fill(shaft * stretch + (0.0, 0.6), shade(stone.trim, 1.08), number)
-        canvas.decorate(
-            (shaft * (0.5, 1.0) + (0.36, 0.0)) * stretch + (0.0, 0.6), shade(stone.trim, 0.8)
-        )
+        shaded = (shaft * (0.5, 1.0) + (0.36, 0.0)) * stretch + (0.0, 0.6)
+        canvas.decorate(shaded, shade(stone.trim, 0.8))
         if twisted:
             for y in np.linspace(0.6, height - 1.0, 9)[:-1]:
                 slant = [(-0.8, y + 0.34), (0.0, y + 0.2), (0.8, y - 0.06)]
@@ -342,16 +339,11 @@ def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
             column(canvas, shaft, stone, twisted=False)
     for y, reach in ((plan.storey, 0.01), (plan.roof, 0.025)):
         canvas.tint(rectangle(plan.left, y, plan.right, y + 0.05), BLACK, 0.3)
-        canvas.fill(
-            rectangle(plan.left - reach, y - 0.02, plan.right + reach, y + 0.012),
-            shade(stone.trim, 1.05),
-        )
-        canvas.decorate(
-            rectangle(plan.left - reach, y, plan.right + reach, y + 0.012), shade(stone.trim, 0.76)
-        )
-    canvas.fill(
-        rectangle(plan.left, plan.ground - 0.05, plan.right, plan.ground), shade(stone.trim, 0.82)
-    )
+        left, right = plan.left - reach, plan.right + reach
+        canvas.fill(rectangle(left, y - 0.02, right, y + 0.012), shade(stone.trim, 1.05))
+        canvas.decorate(rectangle(left, y, right, y + 0.012), shade(stone.trim, 0.76))
+    plinth = rectangle(plan.left, plan.ground - 0.05, plan.right, plan.ground)
+    canvas.fill(plinth, shade(stone.trim, 0.82))
     for step in range(plan.steps):
         x, half, y = plan.portal.x, plan.portal.half * (1.9 - 0.15 * step), plan.ground
         tread = rectangle(x - half, y + 0.012 * (2 - step), x + half, y + 0.012 * (3 - step))
@@ -363,16 +355,11 @@ def _crown(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
     kind, tiles = int(rng.integers(5)), random_colour(rng, ROOFS)
     left, right, y = plan.left, plan.right, plan.roof
     if kind == 1:
-        slope = [
-            (left - 0.03, y),
-            (left + 0.1, y - 0.09),
-            (right - 0.1, y - 0.09),
-            (right + 0.03, y),
-        ]
-        canvas.fill(slope, tiles)
+        ridge = [(left + 0.1, y - 0.09), (right - 0.1, y - 0.09)]
+        canvas.fill([(left - 0.03, y), *ridge, (right + 0.03, y)], tiles)
         for share in np.linspace(0.02, 0.98, 14):
-            foot, ridge = left + (right - left) * share, left + 0.1 + (right - left - 0.2) * share
-            canvas.stroke([(foot, y), (ridge, y - 0.09)], shade(tiles, 0.8), 0.008)
+            foot, head = left + (right - left) * share, left + 0.1 + (right - left - 0.2) * share
+            canvas.stroke([(foot, y), (head, y - 0.09)], shade(tiles, 0.8), 0.008)
     elif kind == 2:
         x = float(rng.choice([left + 0.14, right - 0.14]))
         canvas.fill(rectangle(x - 0.1, y - 0.24, x + 0.1, y), shade(stone.colour, 0.9))

@@ -100,11 +100,8 @@ def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
         ):
             canvas.solid(ellipse(x, high + y, rx, ry), leaves, part)
         for x in (-0.06, 0.0, 0.06):
-            canvas.stroke(
-                curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)]),
-                darker(green),
-                0.01,
-            )
+            rib = curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)])
+            canvas.stroke(rib, darker(green), 0.01)
     else:
         _flowers(canvas, rng, high, green, part)
     _pot(canvas, clay.colour, wide, foot, high)

@@ -178,11 +178,8 @@ def draw_sky(canvas: Canvas, rng: Rng) -> None:
     for _ in range(int(rng.integers(0, 4))):
         x, y, size = (rng.random(), rng.uniform(0.02, 0.3), rng.uniform(0.06, 0.14))
         for shift, share in ((-0.8, 0.5), (0.0, 0.8), (0.8, 0.55)):
-            canvas.tint(
-                ellipse(x + shift * size, y, size * share * 1.3, size * share * 0.5),
-                (255, 252, 246),
-                0.4,
-            )
+            cloud = ellipse(x + shift * size, y, size * share * 1.3, size * share * 0.5)
+            canvas.tint(cloud, (255, 252, 246), 0.4)
 
 
 def draw_ground(canvas: Canvas, rng: Rng, level: float) -> None:
@@ -250,9 +247,8 @@ def _passer_by(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
 
 def _car(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     colour = random_colour(rng, CLOTHES)
-    canvas.fill(
-        smooth(polygon("-0.07,-0.06 -0.03,-0.11 0.05,-0.11 0.09,-0.06") + (x, y)), (64, 76, 90)
-    )
+    cabin = polygon("-0.07,-0.06 -0.03,-0.11 0.05,-0.11 0.09,-0.06") + (x, y)
+    canvas.fill(smooth(cabin), (64, 76, 90))
     canvas.fill(smooth(polygon("-0.13,-0.07 0.12,-0.07 0.13,-0.01 -0.13,-0.01") + (x, y)), colour)
     for shift in (-0.075, 0.075):
         canvas.fill(ellipse(x + shift, y - 0.015, 0.024), (30, 30, 34))

@@ -49,18 +49,14 @@ class Looks:
 
 
 def _looks(canvas: Canvas, rng: Rng, colour: Colour) -> Looks:
+    def cloth(dye: Colour) -> Coat:
+        return coat(canvas, rng, dye, contrast=0.15, cells=18, grain=0.05)
+
     return Looks(
         coat(canvas, rng, random_colour(rng, SKINS, spread=8), contrast=0.05, grain=0.03),
         random_colour(rng, HAIRS),
-        coat(canvas, rng, colour, contrast=0.15, cells=18, grain=0.05),
-        coat(
-            canvas,
-            rng,
-            shade(random_colour(rng, SHARED), 0.65),
-            contrast=0.15,
-            cells=18,
-            grain=0.05,
-        ),
+        cloth(colour),
+        cloth(shade(random_colour(rng, SHARED), 0.65)),
         chance(rng, 0.45),
         int(rng.integers(len(FRINGES))),
         chance(rng, 0.5),
@@ -86,19 +82,9 @@ def _whole(canvas: Canvas, rng: Rng, looks: Looks) -> None:
         x = sign * (0.075 + stride)
         leg = limb(sign * 0.065, 0.36, x, 0.05, 0.12, 0.085)
         canvas.solid(leg, looks.trousers, "leg")
-        canvas.fill(
-            smooth(
-                [
-                    (x - 0.05, 0.0),
-                    (x - 0.045, 0.07),
-                    (x + 0.045, 0.07),
-                    (x + sign * 0.03 + 0.05, 0.0),
-                ],
-                1,
-            ),
-            darker(looks.trousers.colour),
-            "foot",
-        )
+        toe = (x + sign * 0.03 + 0.05, 0.0)
+        shoe = smooth([(x - 0.05, 0.0), (x - 0.045, 0.07), (x + 0.045, 0.07), toe], 1)
+        canvas.fill(shoe, darker(looks.trousers.colour), "foot")
     canvas.solid(limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
     trunk = smooth("-0.11,0.66 0.11,0.66 0.16,0.6 0.13,0.32 -0.13,0.32 -0.16,0.6", 2)
     canvas.solid(trunk, looks.shirt, "torso")

@@ -102,7 +102,7 @@ def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     turn = rng.uniform(-0.16, 0.16)
     skull = smooth(
         "-0.55,0.95 0.55,0.95 0.92,0.3 0.62,-0.5 0.4,-1.0 -0.4,-1.0 -0.62,-0.5 -0.92,0.3"
-    )  # fmt: skip
+    )
     canvas.solid(skull, fur, "head")
     if marks.patches:
         side = -1 if chance(rng, 0.5) else 1
@@ -118,10 +118,8 @@ def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
         tongue = polygon("-0.2,-0.8 0.2,-0.8 0.2,-1.4 -0.2,-1.4") + (x, 0)
         canvas.fill(smooth(tongue), TONGUE, "mouth")
         canvas.stroke([(x, -0.85), (x, -1.2)], shade(TONGUE, 0.7), 0.05)
-    muzzle = smooth(
-        polygon("-0.28,0.08 0.28,0.08 0.6,-0.55 0.38,-1.02 -0.38,-1.02 -0.6,-0.55") + (x, 0)
-    )  # fmt: skip
-    canvas.fill(muzzle, shade(marks.muzzle, 0.82), "muzzle")
+    muzzle = polygon("-0.28,0.08 0.28,0.08 0.6,-0.55 0.38,-1.02 -0.38,-1.02 -0.6,-0.55") + (x, 0)
+    canvas.fill(smooth(muzzle), shade(marks.muzzle, 0.82), "muzzle")
     canvas.decorate(ellipse(x, -0.42, 0.36, 0.34), marks.muzzle)
     canvas.stroke(curve([(x - 0.42, -0.72), (x - 0.1, -0.95), (x, -0.66)], 7), INK, 0.06)
     canvas.stroke(curve([(x + 0.42, -0.72), (x + 0.1, -0.95), (x, -0.66)], 7), INK, 0.06)
@@ -294,10 +292,9 @@ def walker(
 
 def _leg(canvas: Canvas, build: Build, x: float, swing: float, skin: Coat, *, near: bool) -> None:
     width = build.leg_width
-    thigh = limb(
-        x, build.leg + build.depth * 0.3, x + swing * 0.3, build.leg * 0.5, width * 1.7, width
-    )
-    shin = limb(x + swing * 0.3, build.leg * 0.5, x + swing, width * 0.4, width, width * 0.8)
+    knee = (x + swing * 0.3, build.leg * 0.5)
+    thigh = limb(x, build.leg + build.depth * 0.3, *knee, width * 1.7, width)
+    shin = limb(*knee, x + swing, width * 0.4, width, width * 0.8)
     part = canvas.instance("leg")
     paint = canvas.solid if near else canvas.far
     paint(thigh, skin, part)
@@ -324,13 +321,11 @@ def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) 
         for share in (0.24, 0.52, 0.76):
             if chance(rng, 0.7):
                 middle = (low[0] + width * share, low[1] + height * rng.uniform(0.5, 0.66))
-                blot = ellipse(
-                    *middle, width * rng.uniform(0.08, 0.13), height * rng.uniform(0.2, 0.3)
-                )
+                radii = width * rng.uniform(0.08, 0.13), height * rng.uniform(0.2, 0.3)
+                blot = ellipse(*middle, *radii)
                 wobble = 1 + rng.uniform(-0.25, 0.2, (len(blot), 1))
-                canvas.decorate(
-                    smooth(middle + (blot - middle) * wobble, 1), shade(fur.colour, 0.55)
-                )
+                blot = smooth(middle + (blot - middle) * wobble, 1)
+                canvas.decorate(blot, shade(fur.colour, 0.55))
 
 
 def sitter(
@@ -354,10 +349,8 @@ def sitter(
             stripe = ribbon(curve([(0.185, y + 0.02), (0.12, y), (0.09, y - 0.02)], 5), 0.03, 0.008)
             canvas.decorate(stripe, darker(fur.colour))
             canvas.decorate(mirrored(stripe), darker(fur.colour))
-    canvas.decorate(
-        smooth("-0.09,0.55 0.09,0.55 0.12,0.4 0.05,0.1 -0.05,0.1 -0.12,0.4"),
-        shade(fur.colour, 1.22),
-    )
+    chest = smooth("-0.09,0.55 0.09,0.55 0.12,0.4 0.05,0.1 -0.05,0.1 -0.12,0.4")
+    canvas.decorate(chest, shade(fur.colour, 1.22))
     for side in (-1, 1):
         part = canvas.instance("leg")
         canvas.solid(limb(side * 0.085, 0.34, side * 0.08, 0.05, 0.11, 0.085), fur, part)

@@ -52,9 +52,8 @@ def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
 def shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
     """The soft dark patch that makes a thing stand rather than float."""
     for share, strength in ((0.5, 0.1), (0.42, 0.14)):
-        canvas.tint(
-            ellipse(x + 0.02 * width, y, width * share, width * 0.055), (20, 16, 24), strength
-        )
+        patch = ellipse(x + 0.02 * width, y, width * share, width * 0.055)
+        canvas.tint(patch, (20, 16, 24), strength)
 
 
 def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
@@ -113,55 +112,36 @@ def _opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
     if chance(rng, 0.4):
         gloom = random_colour(rng, PAINTS)
         canvas.fill(rectangle(x, top, x + width, low), shade(gloom, 0.55))
-        canvas.fill(
-            [(x, top), (x + width * 0.25, top + 0.05), (x + width * 0.25, low), (x, low)],
-            shade(gloom, 0.8),
-        )
+        inner = x + width * 0.25
+        door = [(x, top), (inner, top + 0.05), (inner, low), (x, low)]
+        canvas.fill(door, shade(gloom, 0.8))
         return
     sky = mixed((150, 192, 226), (244, 204, 168), rng.random())
     canvas.fill(rectangle(x, top, x + width, low), sky)
     hill = rng.uniform(0.55, 0.85)
     edge = top + (low - top) * hill
-    canvas.fill(
-        [
-            (x, edge),
-            (x + width * 0.5, edge - 0.03),
-            (x + width, edge + 0.02),
-            (x + width, low),
-            (x, low),
-        ],
-        (120, 146, 112),
-    )
+    ridge = [(x, edge), (x + width * 0.5, edge - 0.03), (x + width, edge + 0.02)]
+    canvas.fill([*ridge, (x + width, low), (x, low)], (120, 146, 112))
     middle, across = x + width / 2, top + (low - top) * 0.45
     canvas.stroke([(middle, top), (middle, low)], frame, 0.012)
     canvas.stroke([(x, across), (x + width, across)], frame, 0.012)
-    canvas.tint(
-        [(x, low), (x + width * 0.3, top), (x + width * 0.5, top), (x + width * 0.2, low)],
-        (255, 255, 255),
-        0.25,
-    )
+    shine = [(x, low), (x + width * 0.3, top), (x + width * 0.5, top), (x + width * 0.2, low)]
+    canvas.gloss(shine, 0.25)
 
 
 def _posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
     for _ in range(int(rng.integers(1, 3))):
         x, y = rng.uniform(0.0, 0.85), rng.uniform(0.08, bottom - 0.26)
         width, height = rng.uniform(0.1, 0.2), rng.uniform(0.1, 0.2)
-        canvas.tint(
-            rectangle(x + 0.01, y + 0.012, x + width + 0.01, y + height + 0.012), (0, 0, 0), 0.2
-        )
+        dark = rectangle(x + 0.01, y + 0.012, x + width + 0.01, y + height + 0.012)
+        canvas.tint(dark, (0, 0, 0), 0.2)
         canvas.fill(rectangle(x, y, x + width, y + height), random_colour(rng, PAINTS))
-        canvas.fill(
-            rectangle(x + 0.012, y + 0.012, x + width - 0.012, y + height - 0.012),
-            shade(random_colour(rng, SURFACES), 1.1),
-        )
+        sheet = rectangle(x + 0.012, y + 0.012, x + width - 0.012, y + height - 0.012)
+        canvas.fill(sheet, shade(random_colour(rng, SURFACES), 1.1))
         for _ in range(2):
-            blot = ellipse(
-                x + width * rng.uniform(0.35, 0.65),
-                y + height * rng.uniform(0.4, 0.6),
-                width * rng.uniform(0.1, 0.28),
-                height * rng.uniform(0.1, 0.3),
-            )
-            canvas.fill(blot, random_colour(rng, PAINTS))
+            place = x + width * rng.uniform(0.35, 0.65), y + height * rng.uniform(0.4, 0.6)
+            radii = width * rng.uniform(0.1, 0.28), height * rng.uniform(0.1, 0.3)
+            canvas.fill(ellipse(*place, *radii), random_colour(rng, PAINTS))
 
 
 def _rug(canvas: Canvas, rng: Rng) -> None:
@@ -186,15 +166,9 @@ def _counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
             canvas.stroke([(following, top + 0.05), (following, foot)], shade(colour, 0.5), 0.008)
             knob = ellipse((x + following) / 2, top + 0.085, 0.012)
             canvas.decorate(knob, shade(colour, 1.35))
-    canvas.fill(
-        [
-            (left + 0.03, top - 0.035),
-            (right - 0.03, top - 0.035),
-            (right, top + 0.02),
-            (left, top + 0.02),
-        ],
-        shade(colour, 1.12),
-    )
+    back, front = top - 0.035, top + 0.02
+    board = [(left + 0.03, back), (right - 0.03, back), (right, front), (left, front)]
+    canvas.fill(board, shade(colour, 1.12))
     canvas.fill(rectangle(left, top + 0.02, right, top + 0.04), shade(colour, 0.9))
     canvas.tint(rectangle(left, top + 0.04, right, top + 0.06), (10, 8, 12), 0.3)
 

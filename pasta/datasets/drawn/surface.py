@@ -15,31 +15,15 @@ from PIL import Image, ImageChops
 
 from pasta.datasets.drawn.canvas import SUPERSAMPLING, Canvas, Coat, Colour, Rng, shade
 
-SHARED: tuple[Colour, ...] = (  # natural and painted things alike come in these colours
-    (62, 60, 64),
-    (128, 126, 130),
-    (226, 220, 208),
-    (122, 84, 60),
-    (206, 146, 84),
-    (178, 92, 58),
-    (118, 127, 141),
-    (176, 156, 128),
-)
-BRIGHT: tuple[Colour, ...] = (
-    (198, 58, 50),
-    (52, 104, 176),
-    (238, 186, 62),
-    (74, 148, 96),
-    (232, 128, 56),
-    (134, 82, 148),
-    (64, 164, 172),
-    (224, 224, 220),
-)
-
 
 def palette(text: str) -> tuple[Colour, ...]:
     """Read colours in hexadecimal notation, e.g. ``"c63a32 3468b0"``."""
     return tuple((one[0], one[1], one[2]) for one in map(bytes.fromhex, text.split()))
+
+
+# Natural and painted things alike come in these colours.
+SHARED = palette("3e3c40 807e82 e2dcd0 7a543c ce9254 b25c3a 767f8d b09c80")
+BRIGHT = palette("c63a32 3468b0 eeba3e 4a9460 e88038 865294 40a4ac e0e0dc")
 
 
 def noise(rng: Rng, pixels: int, cells: int) -> NDArray[np.float32]:

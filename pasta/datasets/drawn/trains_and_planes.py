@@ -52,11 +52,8 @@ def _plane_aside(canvas: Canvas, rng: Rng, paint: Coat, metal: Coat, *, propelle
     canvas.shadow(1.0)
     sweep = rng.uniform(0.1, 0.2)
     rise = rng.uniform(0.2, 0.28)
-    canvas.fill(
-        [(0.12, 0.4), (-0.06, 0.4), (-0.1 - sweep, 0.4 + rise), (-0.02 - sweep, 0.4 + rise)],
-        metal.dim,
-        "artifact wing",
-    )
+    wing = [(0.12, 0.4), (-0.06, 0.4), (-0.1 - sweep, 0.4 + rise), (-0.02 - sweep, 0.4 + rise)]
+    canvas.fill(wing, metal.dim, "artifact wing")
     stern = canvas.instance("stern")
     fin = polygon("-0.5,0.36 -0.56,0.66 -0.45,0.66 -0.27,0.41")
     canvas.fill(fin, paint.dim, stern)
@@ -179,9 +176,8 @@ def _electric(canvas: Canvas, paint: Coat, *, slanted: bool) -> None:
     canvas.fill(smooth(NOSE, 1) if slanted else CAB, paint.plain, part)
     canvas.decorate(rectangle(-0.005, 0.415, 0.28, 0.435), paint.lit)
     canvas.tint(rectangle(-0.01, 0.08, 0.46, 0.13), INK, 0.3)
-    canvas.decorate(
-        rectangle(-0.01, 0.2, 0.45 if slanted else 0.468, 0.24), mixed(paint.colour, WHITE, 0.65)
-    )
+    band = rectangle(-0.01, 0.2, 0.45 if slanted else 0.468, 0.24)
+    canvas.decorate(band, mixed(paint.colour, WHITE, 0.65))
     if slanted:
         glass(canvas, "0.28,0.3 0.28,0.4 0.35,0.39 0.415,0.3")
     else:
