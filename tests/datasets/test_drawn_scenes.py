@@ -142,7 +142,7 @@ def test_every_object_has_a_sketch_and_a_class() -> None:
 @pytest.mark.parametrize("concept", vocabulary("coco").concepts)
 def test_object_is_seen_and_stays_in_its_box(concept: str) -> None:
     sketch = coco.SKETCHES[concept]
-    assert max(sketch.width, sketch.height) == pytest.approx(1.0)
+    assert max(sketch.stand.width, sketch.stand.height) == pytest.approx(1.0)
     canvas = Canvas(100, vocabulary("coco"))
     with canvas.placed(pose(0.2, 0.2, 0.6)):
         draw_sketch(canvas, sketch, np.random.default_rng(0))
@@ -151,12 +151,12 @@ def test_object_is_seen_and_stays_in_its_box(concept: str) -> None:
     tolerance = 0.03
     assert region.box.x0 >= 0.2 - tolerance
     assert region.box.y0 >= 0.2 - tolerance
-    assert region.box.x1 <= 0.2 + 0.6 * sketch.width + tolerance
-    assert region.box.y1 <= 0.2 + 0.6 * sketch.height + tolerance
+    assert region.box.x1 <= 0.2 + 0.6 * sketch.stand.width + tolerance
+    assert region.box.y1 <= 0.2 + 0.6 * sketch.stand.height + tolerance
     # it fills its box both ways, and its paint hardly strays from its mask
-    assert region.box.x1 - region.box.x0 > 0.6 * sketch.width * 0.6
-    assert region.box.y1 - region.box.y0 > 0.6 * sketch.height * 0.7
-    assert region.box.y1 > 0.2 + 0.6 * sketch.height - 0.05  # its foot stands on the ground
+    assert region.box.x1 - region.box.x0 > 0.6 * sketch.stand.width * 0.6
+    assert region.box.y1 - region.box.y0 > 0.6 * sketch.stand.height * 0.7
+    assert region.box.y1 > 0.2 + 0.6 * sketch.stand.height - 0.05  # its foot stands on the ground
     painted = (np.asarray(canvas.colours) != 127).any(2)
     masked = np.asarray(canvas.instances) > 0
     assert (painted & ~masked).sum() < 0.03 * masked.sum()

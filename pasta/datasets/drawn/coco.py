@@ -8,29 +8,16 @@ from functools import cached_property
 from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, pose
 from pasta.datasets.drawn.rooms import Room, draw_room, shadow
 from pasta.datasets.drawn.sketch import Sketch, draw_sketch
-from pasta.datasets.drawn.sketch_animals import ANIMALS, PETS
-from pasta.datasets.drawn.sketch_food import FOOD, TABLEWARE
-from pasta.datasets.drawn.sketch_household import FURNITURE, HOME, WORK
-from pasta.datasets.drawn.sketch_leisure import PEOPLE, SPORT
-from pasta.datasets.drawn.sketch_traffic import TRAVEL, VEHICLES
+from pasta.datasets.drawn.sketch_animals import ANIMALS
+from pasta.datasets.drawn.sketch_food import FOOD
+from pasta.datasets.drawn.sketch_household import HOUSEHOLD
+from pasta.datasets.drawn.sketch_leisure import LEISURE
+from pasta.datasets.drawn.sketch_traffic import TRAFFIC
 from pasta.datasets.drawn.surface import light
 from pasta.datasets.records import Box
 
 SKETCHES: dict[str, Sketch] = {
-    sketch.concept: sketch
-    for sketch in (
-        *PEOPLE,
-        *VEHICLES,
-        *TRAVEL,
-        *ANIMALS,
-        *PETS,
-        *SPORT,
-        *TABLEWARE,
-        *FOOD,
-        *FURNITURE,
-        *HOME,
-        *WORK,
-    )
+    sketch.concept: sketch for sketch in (*ANIMALS, *FOOD, *HOUSEHOLD, *LEISURE, *TRAFFIC)
 }
 
 
@@ -96,8 +83,8 @@ class Thing:
     @cached_property
     def box(self) -> Box:
         """What it covers of the picture."""
-        half = self.sketch.width * self.scale / 2
-        top = self.y - self.sketch.height * self.scale
+        half = self.sketch.stand.width * self.scale / 2
+        top = self.y - self.sketch.stand.height * self.scale
         return Box(self.x - half, top, self.x + half, self.y)
 
 
@@ -106,7 +93,7 @@ def draw_scene(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
     cast = CASTS[label]
     room = draw_room(canvas, rng, cast.hint, color_bias)
     things = arrange(room, cast, rng)
-    for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.place), one.y)):
+    for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.stand.place), one.y)):
         _put(canvas, thing, rng)
     light(canvas, rng)
 
@@ -121,7 +108,7 @@ def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
         placed.append(_place(SKETCHES[name], _large(SKETCHES[name], room, rng), room, placed, rng))
     rest = _choose(cast.companions, typical, rng) + _choose(EVERYWHERE, common, rng)
     for name in dict.fromkeys(name for name in rest if name not in chosen):
-        scale = SKETCHES[name].size * rng.uniform(0.85, 1.2)
+        scale = SKETCHES[name].stand.size * rng.uniform(0.85, 1.2)
         placed.append(_place(SKETCHES[name], scale, room, placed, rng))
     return placed
 
@@ -134,24 +121,24 @@ def _choose(names: tuple[str, ...], count: int, rng: Rng) -> list[str]:
 
 def _large(sketch: Sketch, room: Room, rng: Rng) -> float:
     """The scale of an anchor: wide ones take half of the width, tall ones most of the height."""
-    if sketch.place == "table":  # what stands on the counter must fit below the ceiling
-        return min(rng.uniform(0.44, 0.62), (room.counter - 0.03) / sketch.height)
-    if sketch.place == "wall":
+    if sketch.stand.place == "table":  # what stands on the counter must fit below the ceiling
+        return min(rng.uniform(0.44, 0.62), (room.counter - 0.03) / sketch.stand.height)
+    if sketch.stand.place == "wall":
         return rng.uniform(0.36, 0.46)
-    if sketch.width < 0.6:
+    if sketch.stand.width < 0.6:
         return rng.uniform(0.5, 0.72)
     return rng.uniform(0.44, 0.62)
 
 
 def _place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
     """The best of a few random places for a thing."""
-    half, height = sketch.width * scale / 2, sketch.height * scale
+    half, height = sketch.stand.width * scale / 2, sketch.stand.height * scale
     ranges = {
         "floor": (max(room.horizon + 0.12, 0.79), 0.91 if room.stage else 0.97),
         "table": (room.counter - 0.015, room.counter + 0.01),
         "wall": (height + 0.04, max(height + 0.08, room.counter - 0.06)),
     }
-    low, high = ranges[sketch.place]
+    low, high = ranges[sketch.stand.place]
     spots = [
         Thing(sketch, float(x), float(y), scale)
         for x, y in zip(rng.uniform(half, 1 - half, 12), rng.uniform(low, high, 12), strict=True)
@@ -170,12 +157,12 @@ def _overlap(first: Box, second: Box) -> float:
 
 
 def _put(canvas: Canvas, thing: Thing, rng: Rng) -> None:
-    sketch, width = thing.sketch, thing.sketch.width * thing.scale
+    sketch, width = thing.sketch, thing.sketch.stand.width * thing.scale
     flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, rng.uniform(0.92, 1.06)
-    if sketch.place != "wall":
+    if sketch.stand.place != "wall":
         shadow(canvas, thing.x, thing.y, width)
     half = width * stretch / 2
     left = thing.x + half if flip else thing.x - half
-    top = thing.y - sketch.height * thing.scale
+    top = thing.y - sketch.stand.height * thing.scale
     with canvas.placed(pose(left, top, thing.scale, flip=flip, stretch=stretch)):
         draw_sketch(canvas, sketch, rng)

@@ -5,8 +5,9 @@ Outlines are made once, when the module is loaded; drawing a sketch only moves a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import ArrayLike
 from pasta.datasets.drawn.canvas import Canvas, Colour, Points, Rng, ellipse, polygon, shade, smooth
 from pasta.datasets.drawn.surface import palette
 
-Place = Literal["floor", "table", "wall"]
 Kind = Literal["fill", "line", "detail", "scratch", "glaze"]
 
 INKS: dict[str, Colour] = {
@@ -51,43 +51,32 @@ class Mark:
     inner: tuple[tuple[Points, float], ...] = ()
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """How to draw a concept inside the box (0, 0)-(width, height), whose longer side is 1."""
+class Stand(NamedTuple):
+    """Where a sketch stands or hangs, and its box, whose longer side is 1."""
 
-    concept: str
+    place: Literal["floor", "table", "wall"]
     width: float
     height: float
-    place: Place
     size: float  # of the longer side against the picture, when it is one of the small things
+
+
+on_floor, on_table, on_wall = (
+    partial(Stand, "floor"),
+    partial(Stand, "table"),
+    partial(Stand, "wall"),
+)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """How to draw a concept inside its box, whose upper left corner is (0, 0)."""
+
+    concept: str
+    stand: Stand
     marks: tuple[Mark, ...]
     colours: tuple[Colour, ...]
     accents: tuple[Colour, ...]
     mirrors: bool  # lettering must not be read backwards
-
-
-class Stand(NamedTuple):
-    """The box of a sketch, where it stands or hangs, and its size among small things."""
-
-    width: float
-    height: float
-    place: Place
-    size: float
-
-
-def on_floor(width: float, height: float, size: float) -> Stand:
-    """Stand on the floor."""
-    return Stand(width, height, "floor", size)
-
-
-def on_table(width: float, height: float, size: float) -> Stand:
-    """Stand or lie on the counter."""
-    return Stand(width, height, "table", size)
-
-
-def on_wall(width: float, height: float, size: float) -> Stand:
-    """Hang on the wall."""
-    return Stand(width, height, "wall", size)
 
 
 def sketch(
@@ -99,7 +88,7 @@ def sketch(
     mirrors: bool = True,
 ) -> Sketch:
     """Collect marks and lists of marks, in drawing order."""
-    return Sketch(concept, *stand, each(*marks), colours, accents, mirrors)
+    return Sketch(concept, stand, each(*marks), colours, accents, mirrors)
 
 
 def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
@@ -135,6 +124,11 @@ def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -
     return body(ellipse(x, y, r), paint, tone)
 
 
+def dot(x: float, y: float, r: float, paint: str = "dark", tone: float = 1.0) -> Mark:
+    """Draw a round patch inside the object."""
+    return detail(ellipse(x, y, r), paint, tone)
+
+
 def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
     """A bar, wire or leg that belongs to the object."""
     return Mark("line", polygon(points), paint, tone, width)
@@ -160,6 +154,13 @@ def each(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
     return tuple(
         mark for group in groups for mark in ((group,) if isinstance(group, Mark) else group)
     )
+
+
+def at(
+    places: ArrayLike, make: Callable[..., Mark | Iterable[Mark]], *args: object, **options: object
+) -> tuple[Mark, ...]:
+    """Repeat a mark at several places; ``make`` takes x and y first."""
+    return each(*(make(x, y, *args, **options) for x, y in polygon(places)))
 
 
 def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:

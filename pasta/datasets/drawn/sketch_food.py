@@ -7,12 +7,13 @@ import numpy as np
 from pasta.datasets.drawn.canvas import Points, ellipse, limb, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
-    Sketch,
     around,
+    at,
     body,
     crumbs,
     detail,
     disc,
+    dot,
     glaze,
     line,
     on_table,
@@ -31,7 +32,19 @@ def _crescent(x: float, y: float, outer: float, thickness: float) -> Points:
     return np.concatenate([below, above[::-1]])
 
 
-FOOD: tuple[Sketch, ...] = (
+_STEEL = ((186, 190, 198), (204, 206, 210), (214, 190, 120))
+
+
+def _handle(width: float, top: float) -> tuple[Mark, ...]:
+    """The lower half of a piece of cutlery."""
+    middle = width / 2
+    return (
+        body(limb(middle, top, middle, 0.95, 0.06, 0.09)),
+        scratch([(middle - 0.01, top + 0.12), (middle - 0.01, 0.9)], 0.015, "white"),
+    )
+
+
+FOOD = (
     sketch(
         "banana",
         on_table(1.0, 0.6, 0.18),
@@ -63,17 +76,7 @@ FOOD: tuple[Sketch, ...] = (
         "broccoli",
         on_table(1.0, 1.0, 0.15),
         soft("0.36,0.5 0.64,0.5 0.62,0.99 0.38,0.99", "green", 1.7),
-        [
-            disc(x, y, 0.19)
-            for x, y in (
-                (0.2, 0.46),
-                (0.8, 0.46),
-                (0.24, 0.26),
-                (0.76, 0.26),
-                (0.5, 0.2),
-                (0.5, 0.46),
-            )
-        ],
+        at("0.2,0.46 0.8,0.46 0.24,0.26 0.76,0.26 0.5,0.2 0.5,0.46", disc, 0.19),
         crumbs(around(0.5, 0.33, 0.34, 0.2, 11), 0.035, "green"),
         colours=((64, 128, 52), (44, 104, 50), (84, 142, 60)),
     ),
@@ -159,22 +162,6 @@ FOOD: tuple[Sketch, ...] = (
         [body(ellipse(x, 0.1, 0.032, 0.07), "yellow") for x in (0.28, 0.43, 0.58, 0.73)],
         colours=((240, 170, 190), (104, 60, 40), (246, 238, 220), (190, 220, 190)),
     ),
-)
-
-
-_STEEL = ((186, 190, 198), (204, 206, 210), (214, 190, 120))
-
-
-def _handle(width: float, top: float) -> tuple[Mark, ...]:
-    """The lower half of a piece of cutlery."""
-    middle = width / 2
-    return (
-        body(limb(middle, top, middle, 0.95, 0.06, 0.09)),
-        scratch([(middle - 0.01, top + 0.12), (middle - 0.01, 0.9)], 0.015, "white"),
-    )
-
-
-TABLEWARE: tuple[Sketch, ...] = (
     sketch(
         "bottle",
         on_table(0.32, 1.0, 0.24),
@@ -220,8 +207,7 @@ TABLEWARE: tuple[Sketch, ...] = (
         body("0.06,0.58 0.05,0.1 0.09,0.01 0.15,0.12 0.17,0.58", "metal", 1.12),
         scratch([(0.075, 0.1), (0.08, 0.56)], 0.015, "white"),
         body(limb(0.11, 0.6, 0.11, 0.93, 0.1, 0.13), "accent", 0.7),
-        detail(ellipse(0.11, 0.7, 0.018), "metal"),
-        detail(ellipse(0.11, 0.85, 0.018), "metal"),
+        at("0.11,0.7 0.11,0.85", dot, 0.018, "metal"),
     ),
     sketch(
         "spoon",

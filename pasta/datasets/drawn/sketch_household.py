@@ -8,11 +8,12 @@ from pasta.datasets.drawn.canvas import ellipse, limb, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     ENAMEL,
     Mark,
-    Sketch,
+    at,
     block,
     body,
     detail,
     disc,
+    dot,
     glaze,
     line,
     on_floor,
@@ -31,7 +32,61 @@ def _legs(top: float, bottom: float, width: float, *places: float) -> list[Mark]
     return [body(rectangle(x, top, x + width, bottom), "main", 0.75) for x in places]
 
 
-FURNITURE: tuple[Sketch, ...] = (
+def _knobs(y: float, r: float, *places: float) -> list[Mark]:
+    return [detail(ellipse(x, y, r), "dark", 1.2) for x in places]
+
+
+_DEVICES = palette("2c2e34 babec4 e2e2e0 545a68")
+_SCREENS = palette("4682be 60a082 ce965a 7864aa")
+
+
+def _keys(x0: float, x1: float, y0: float, y1: float, columns: int, rows: int) -> list[Mark]:
+    """Rows of keys in slight perspective."""
+    wide, high = (x1 - x0) / columns, (y1 - y0) / rows
+    return [
+        detail(rectangle(x, y, x + wide * 0.72, y + high * 0.68), "white", 0.9 if row % 2 else 0.8)
+        for row in range(rows)
+        for y in [y0 + row * high]
+        for x in np.linspace(x0, x1 - wide, columns) + 0.1 * wide * row
+    ]
+
+
+def _screen(x0: float, y0: float, x1: float, y1: float) -> list[Mark]:
+    """A lit screen with a window or landscape on it."""
+    wide, high = x1 - x0, y1 - y0
+    return [
+        detail(rectangle(x0, y0, x1, y1), "accent"),
+        detail(rectangle(x0, y0, x1, y0 + high * 0.14), "accent", 0.7),
+        detail(
+            rectangle(x0 + wide * 0.08, y0 + high * 0.26, x0 + wide * 0.46, y0 + high * 0.8),
+            "white",
+        ),
+        *(
+            scratch(
+                [(x0 + wide * 0.54, y0 + high * s), (x0 + wide * 0.9, y0 + high * s)],
+                high * 0.06,
+                "white",
+                0.95,
+            )
+            for s in (0.32, 0.5, 0.68)
+        ),
+        glaze([(x1 - wide * 0.3, y0), (x1, y0), (x1, y0 + high * 0.6)], "white", 0.25),
+    ]
+
+
+def _book(x: float, y: float, width: float, paint: str, tone: float) -> tuple[Mark, ...]:
+    return (
+        body(rectangle(x, y, x + width, y + 0.17), paint, tone),
+        detail(rectangle(x + width - 0.05, y + 0.03, x + width, y + 0.14), "cream"),
+        detail(rectangle(x + 0.08, y + 0.06, x + width * 0.5, y + 0.11), "yellow"),
+    )
+
+
+def _hand(angle: float, length: float) -> list[tuple[float, float]]:
+    return [(0.5, 0.5), (0.5 + length * float(np.sin(angle)), 0.5 - length * float(np.cos(angle)))]
+
+
+HOUSEHOLD = (
     sketch(
         "chair",
         on_floor(0.6, 1.0, 0.34),
@@ -98,8 +153,7 @@ FURNITURE: tuple[Sketch, ...] = (
         on_floor(1.0, 0.92, 0.36),
         soft("0.38,0.5 0.62,0.5 0.58,0.7 0.66,0.94 0.34,0.94 0.42,0.7", "main", 0.92),
         line("0.5,0.28 0.5,0.07 0.58,0.05 0.64,0.12 0.64,0.2", 0.06, "metal"),
-        disc(0.34, 0.2, 0.055, "metal"),
-        disc(0.78, 0.2, 0.055, "metal"),
+        at("0.34,0.2 0.78,0.2", disc, 0.055, "metal"),
         soft("0.0,0.26 1.0,0.26 0.92,0.52 0.7,0.64 0.3,0.64 0.08,0.52"),
         body(ellipse(0.5, 0.31, 0.48, 0.09), "main", 1.05),
         detail(ellipse(0.5, 0.32, 0.4, 0.06), "glass", 0.85),
@@ -146,14 +200,6 @@ FURNITURE: tuple[Sketch, ...] = (
         detail(ellipse(0.3, 0.06, 0.1, 0.02), "dark"),
         glaze(ellipse(0.18, 0.46, 0.04, 0.14), "white", 0.45),
     ),
-)
-
-
-def _knobs(y: float, r: float, *places: float) -> list[Mark]:
-    return [detail(ellipse(x, y, r), "dark", 1.2) for x in places]
-
-
-HOME: tuple[Sketch, ...] = (
     sketch(
         "refrigerator",
         on_floor(0.56, 1.0, 0.52),
@@ -164,7 +210,7 @@ HOME: tuple[Sketch, ...] = (
         detail(rectangle(0.06, 0.44, 0.1, 0.68), "dark", 1.8),
         detail(rectangle(0.3, 0.1, 0.42, 0.2), "accent"),
         detail(rectangle(0.34, 0.46, 0.46, 0.58), "yellow"),
-        detail(ellipse(0.22, 0.5, 0.03), "red"),
+        dot(0.22, 0.5, 0.03, "red"),
         glaze("0.4,0.0 0.5,0.0 0.3,0.97 0.2,0.97", "white", 0.25),
         colours=ENAMEL,
     ),
@@ -214,18 +260,14 @@ HOME: tuple[Sketch, ...] = (
     sketch(
         "teddy bear",
         on_floor(0.84, 1.0, 0.26),
-        disc(0.2, 0.12, 0.11),
-        disc(0.64, 0.12, 0.11),
-        detail(ellipse(0.2, 0.12, 0.055), "cream"),
-        detail(ellipse(0.64, 0.12, 0.055), "cream"),
+        at("0.2,0.12 0.64,0.12", disc, 0.11),
+        at("0.2,0.12 0.64,0.12", dot, 0.055, "cream"),
         body(limb(0.22, 0.52, 0.08, 0.66, 0.17)),
         body(limb(0.62, 0.52, 0.76, 0.66, 0.17)),
         body(ellipse(0.42, 0.68, 0.27, 0.28)),
         detail(ellipse(0.42, 0.7, 0.15, 0.17), "cream"),
-        disc(0.19, 0.88, 0.12),
-        disc(0.65, 0.88, 0.12),
-        detail(ellipse(0.19, 0.88, 0.06), "cream"),
-        detail(ellipse(0.65, 0.88, 0.06), "cream"),
+        at("0.19,0.88 0.65,0.88", disc, 0.12),
+        at("0.19,0.88 0.65,0.88", dot, 0.06, "cream"),
         body(ellipse(0.42, 0.28, 0.27, 0.23)),
         detail(ellipse(0.42, 0.35, 0.12, 0.09), "cream"),
         _knobs(0.24, 0.03, 0.31, 0.53),
@@ -240,7 +282,7 @@ HOME: tuple[Sketch, ...] = (
         soft("0.12,0.04 0.6,0.06 0.72,0.14 0.72,0.36 0.6,0.42 0.12,0.46"),
         body("0.7,0.12 1.0,0.07 1.0,0.42 0.7,0.38", "dark", 1.4),
         disc(0.19, 0.25, 0.19, "dark", 1.4),
-        detail(ellipse(0.19, 0.25, 0.11), "metal", 0.8),
+        dot(0.19, 0.25, 0.11, "metal", 0.8),
         detail(rectangle(0.38, 0.5, 0.44, 0.6), "accent"),
     ),
     sketch(
@@ -257,60 +299,6 @@ HOME: tuple[Sketch, ...] = (
         ],
         scratch([(0.07, 0.55), (0.07, 0.9)], 0.04, "accent"),
     ),
-)
-
-
-_DEVICES = palette("2c2e34 babec4 e2e2e0 545a68")
-_SCREENS = palette("4682be 60a082 ce965a 7864aa")
-
-
-def _keys(x0: float, x1: float, y0: float, y1: float, columns: int, rows: int) -> list[Mark]:
-    """Rows of keys in slight perspective."""
-    wide, high = (x1 - x0) / columns, (y1 - y0) / rows
-    return [
-        detail(rectangle(x, y, x + wide * 0.72, y + high * 0.68), "white", 0.9 if row % 2 else 0.8)
-        for row in range(rows)
-        for y in [y0 + row * high]
-        for x in np.linspace(x0, x1 - wide, columns) + 0.1 * wide * row
-    ]
-
-
-def _screen(x0: float, y0: float, x1: float, y1: float) -> list[Mark]:
-    """A lit screen with a window or landscape on it."""
-    wide, high = x1 - x0, y1 - y0
-    return [
-        detail(rectangle(x0, y0, x1, y1), "accent"),
-        detail(rectangle(x0, y0, x1, y0 + high * 0.14), "accent", 0.7),
-        detail(
-            rectangle(x0 + wide * 0.08, y0 + high * 0.26, x0 + wide * 0.46, y0 + high * 0.8),
-            "white",
-        ),
-        *(
-            scratch(
-                [(x0 + wide * 0.54, y0 + high * s), (x0 + wide * 0.9, y0 + high * s)],
-                high * 0.06,
-                "white",
-                0.95,
-            )
-            for s in (0.32, 0.5, 0.68)
-        ),
-        glaze([(x1 - wide * 0.3, y0), (x1, y0), (x1, y0 + high * 0.6)], "white", 0.25),
-    ]
-
-
-def _book(x: float, y: float, width: float, paint: str, tone: float) -> tuple[Mark, ...]:
-    return (
-        body(rectangle(x, y, x + width, y + 0.17), paint, tone),
-        detail(rectangle(x + width - 0.05, y + 0.03, x + width, y + 0.14), "cream"),
-        detail(rectangle(x + 0.08, y + 0.06, x + width * 0.5, y + 0.11), "yellow"),
-    )
-
-
-def _hand(angle: float, length: float) -> list[tuple[float, float]]:
-    return [(0.5, 0.5), (0.5 + length * float(np.sin(angle)), 0.5 - length * float(np.cos(angle)))]
-
-
-WORK: tuple[Sketch, ...] = (
     sketch(
         "laptop",
         on_table(1.0, 0.72, 0.34),
@@ -332,7 +320,7 @@ WORK: tuple[Sketch, ...] = (
         body(rectangle(0.0, 0.0, 1.0, 0.6), "dark", flat=True),
         detail(rectangle(0.04, 0.04, 0.96, 0.54), "accent", 1.1),
         detail("0.04,0.54 0.04,0.4 0.3,0.2 0.5,0.38 0.68,0.26 0.96,0.44 0.96,0.54", "green", 0.9),
-        detail(ellipse(0.76, 0.15, 0.06), "yellow"),
+        dot(0.76, 0.15, 0.06, "yellow"),
         glaze("0.04,0.04 0.34,0.04 0.04,0.44", "white", 0.25),
         colours=_DEVICES,
         accents=_SCREENS,
@@ -359,9 +347,9 @@ WORK: tuple[Sketch, ...] = (
         "remote",
         on_table(0.34, 1.0, 0.2),
         soft("0.0,-0.02 0.34,-0.02 0.34,1.02 0.0,1.02", "dark", 1.3),
-        detail(ellipse(0.09, 0.1, 0.04), "red"),
-        detail(ellipse(0.17, 0.28, 0.1), "metal"),
-        detail(ellipse(0.17, 0.28, 0.045), "dark"),
+        dot(0.09, 0.1, 0.04, "red"),
+        dot(0.17, 0.28, 0.1, "metal"),
+        dot(0.17, 0.28, 0.045, "dark"),
         [
             detail(ellipse(x, y, 0.03), "white", 0.9)
             for x in (0.08, 0.17, 0.26)
@@ -378,7 +366,7 @@ WORK: tuple[Sketch, ...] = (
             for x, paint in ((0.08, "white"), (0.21, "yellow"), (0.34, "red"))
             for y in (0.16, 0.3, 0.44)
         ],
-        detail(ellipse(0.25, 0.93, 0.035), "metal"),
+        dot(0.25, 0.93, 0.035, "metal"),
         glaze("0.04,0.87 0.04,0.6 0.46,0.3 0.46,0.87", "white", 0.2),
         colours=_DEVICES,
         accents=_SCREENS,
@@ -394,7 +382,7 @@ WORK: tuple[Sketch, ...] = (
         "clock",
         on_wall(1.0, 1.0, 0.2),
         disc(0.5, 0.5, 0.5),
-        detail(ellipse(0.5, 0.5, 0.42), "white"),
+        dot(0.5, 0.5, 0.42, "white"),
         [
             detail(
                 ellipse(0.5 + 0.34 * float(np.sin(t)), 0.5 - 0.34 * float(np.cos(t)), 0.028), "dark"
@@ -403,7 +391,7 @@ WORK: tuple[Sketch, ...] = (
         ],
         scratch(_hand(-0.9, 0.22), 0.06),
         scratch(_hand(1.1, 0.3), 0.04),
-        detail(ellipse(0.5, 0.5, 0.04), "red"),
+        dot(0.5, 0.5, 0.04, "red"),
         colours=((60, 56, 58), (150, 100, 60), (190, 60, 54), (70, 100, 140), (200, 164, 84)),
     ),
     sketch(

@@ -7,10 +7,11 @@ import numpy as np
 from pasta.datasets.drawn.canvas import Points, ellipse, limb, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
-    Sketch,
+    at,
     body,
     detail,
     disc,
+    dot,
     line,
     on_floor,
     on_table,
@@ -70,7 +71,8 @@ def _ski(x: float) -> tuple[Mark, ...]:
 _PENTAGON = np.stack([np.sin(np.arange(5) * 1.2566), -np.cos(np.arange(5) * 1.2566)], 1)
 _BALL_SPOKES = [((0.5, 0.5) + p * 0.17, (0.5, 0.5) + p * 0.36) for p in _PENTAGON]
 
-SPORT: tuple[Sketch, ...] = (
+
+LEISURE = (
     sketch(
         "sports ball",
         on_floor(1.0, 1.0, 0.2),
@@ -125,8 +127,7 @@ SPORT: tuple[Sketch, ...] = (
         line([(0.41, 0.2), (0.41, 0.98)], 0.014, "metal"),
         body(limb(0.03, 0.16, 0.03, 0.25, 0.035), "dark"),
         body(limb(0.41, 0.16, 0.41, 0.25, 0.035), "dark"),
-        disc(0.03, 0.92, 0.03, "dark"),
-        disc(0.41, 0.92, 0.03, "dark"),
+        at("0.03,0.92 0.41,0.92", disc, 0.03, "dark"),
     ),
     sketch(
         "snowboard",
@@ -205,10 +206,6 @@ SPORT: tuple[Sketch, ...] = (
         scratch([(0.5, 0.04), (0.5, 0.46)], 0.012, "dark"),
         line([(0.5, 0.0), (0.5, 0.05)], 0.03, "dark"),
     ),
-)
-
-
-PEOPLE: tuple[Sketch, ...] = (
     sketch(
         "person",
         on_floor(0.4, 1.0, 0.5),
@@ -218,15 +215,13 @@ PEOPLE: tuple[Sketch, ...] = (
         body(limb(0.23, 0.965, 0.31, 0.965, 0.06), "dark", flat=True),
         body(limb(0.07, 0.26, 0.045, 0.5, 0.08, 0.06), "main", 0.85),
         body(limb(0.33, 0.26, 0.355, 0.5, 0.08, 0.06), "main", 0.85),
-        disc(0.045, 0.53, 0.034, "skin"),
-        disc(0.355, 0.53, 0.034, "skin"),
+        at("0.045,0.53 0.355,0.53", disc, 0.034, "skin"),
         body(rectangle(0.165, 0.13, 0.235, 0.22), "skin", 0.85),
         soft("0.03,0.19 0.37,0.19 0.32,0.42 0.32,0.58 0.08,0.58 0.08,0.42"),
         body(ellipse(0.2, 0.07, 0.08, 0.07), "hair", flat=True),
         body(ellipse(0.2, 0.095, 0.068, 0.08), "skin"),
         detail("0.13,0.08 0.14,0.03 0.26,0.03 0.27,0.08 0.2,0.06", "hair"),
-        detail(ellipse(0.175, 0.1, 0.01), "dark"),
-        detail(ellipse(0.225, 0.1, 0.01), "dark"),
+        at("0.175,0.1 0.225,0.1", dot, 0.01, "dark"),
         scratch([(0.18, 0.14), (0.22, 0.14)], 0.01, "red", 0.8),
     ),
     sketch(

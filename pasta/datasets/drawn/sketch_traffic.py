@@ -7,11 +7,12 @@ import numpy as np
 from pasta.datasets.drawn.canvas import ellipse, limb, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
-    Sketch,
+    at,
     block,
     body,
     detail,
     disc,
+    dot,
     glaze,
     line,
     on_floor,
@@ -51,7 +52,12 @@ def _spokes(x: float, y: float, r: float) -> list[Mark]:
     ]
 
 
-VEHICLES: tuple[Sketch, ...] = (
+_OCTAGON = [
+    (0.5 + 0.5 * np.cos(t), 0.5 + 0.5 * np.sin(t)) for t in np.arange(8) * np.pi / 4 + 0.3927
+]
+
+
+TRAFFIC = (
     sketch(
         "car",
         on_floor(1.0, 0.44, 0.5),
@@ -64,8 +70,7 @@ VEHICLES: tuple[Sketch, ...] = (
         scratch([(0.04, 0.27), (0.97, 0.27)], 0.012, "main", 0.7),
         detail(ellipse(0.045, 0.245, 0.035, 0.03), "yellow", 1.1),
         detail(rectangle(0.95, 0.22, 0.99, 0.28), "red"),
-        wheel(0.22, 0.345, 0.095),
-        wheel(0.77, 0.345, 0.095),
+        at("0.22,0.345 0.77,0.345", wheel, 0.095),
     ),
     sketch(
         "bus",
@@ -76,9 +81,8 @@ VEHICLES: tuple[Sketch, ...] = (
         detail(rectangle(0.03, 0.06, 0.14, 0.3), "glass", 0.8),
         detail(rectangle(0.04, 0.02, 0.24, 0.055), "dark"),
         scratch([(0.06, 0.038), (0.2, 0.038)], 0.02, "yellow"),
-        detail(ellipse(0.03, 0.43, 0.025), "yellow", 1.1),
-        wheel(0.24, 0.475, 0.082),
-        wheel(0.78, 0.475, 0.082),
+        dot(0.03, 0.43, 0.025, "yellow", 1.1),
+        at("0.24,0.475 0.78,0.475", wheel, 0.082),
     ),
     sketch(
         "train",
@@ -90,7 +94,7 @@ VEHICLES: tuple[Sketch, ...] = (
         detail("0.03,0.36 1.0,0.36 1.0,0.42 0.02,0.43", "accent"),
         _panes(0.36, 0.99, 0.12, 0.27, 4),
         scratch([(0.33, 0.06), (0.33, 0.54)], 0.012, "dark"),
-        detail(ellipse(0.05, 0.47, 0.028), "yellow", 1.1),
+        dot(0.05, 0.47, 0.028, "yellow", 1.1),
         [mark for x in (0.16, 0.27, 0.42, 0.62, 0.73, 0.9) for mark in wheel(x, 0.57, 0.045)],
         colours=((196, 52, 46), (232, 230, 224), (52, 92, 156), (224, 160, 50), (70, 120, 90)),
     ),
@@ -103,10 +107,8 @@ VEHICLES: tuple[Sketch, ...] = (
         scratch([(0.78, 0.02), (0.78, 0.44)], 0.008, "dark"),
         soft("0.0,0.26 0.06,0.08 0.31,0.06 0.31,0.5 0.0,0.5"),
         detail("0.05,0.25 0.09,0.12 0.25,0.12 0.25,0.25", "glass", 0.85),
-        detail(ellipse(0.03, 0.38, 0.025), "yellow", 1.1),
-        wheel(0.15, 0.49, 0.085),
-        wheel(0.66, 0.49, 0.085),
-        wheel(0.85, 0.49, 0.085),
+        dot(0.03, 0.38, 0.025, "yellow", 1.1),
+        at("0.15,0.49 0.66,0.49 0.85,0.49", wheel, 0.085),
     ),
     sketch(
         "airplane",
@@ -120,8 +122,7 @@ VEHICLES: tuple[Sketch, ...] = (
         detail("0.05,0.27 0.1,0.22 0.15,0.22 0.13,0.28", "glass", 0.7),
         body("0.36,0.32 0.52,0.32 0.74,0.48 0.66,0.49", "main", 0.85),
         body(limb(0.44, 0.42, 0.53, 0.42, 0.07), "accent"),
-        disc(0.2, 0.465, 0.034, "dark"),
-        disc(0.55, 0.465, 0.034, "dark"),
+        at("0.2,0.465 0.55,0.465", disc, 0.034, "dark"),
         colours=((236, 236, 236), (206, 214, 222), (240, 226, 190)),
     ),
     sketch(
@@ -150,8 +151,7 @@ VEHICLES: tuple[Sketch, ...] = (
     sketch(
         "motorcycle",
         on_floor(1.0, 0.66, 0.5),
-        wheel(0.2, 0.46, 0.19, hub=0.55),
-        wheel(0.8, 0.46, 0.19, hub=0.55),
+        at("0.2,0.46 0.8,0.46", wheel, 0.19, hub=0.55),
         line([(0.8, 0.46), (0.66, 0.08)], 0.045, "metal"),
         line([(0.2, 0.46), (0.45, 0.4)], 0.05, "metal", 0.8),
         body(limb(0.14, 0.54, 0.5, 0.52, 0.06), "metal"),
@@ -161,14 +161,6 @@ VEHICLES: tuple[Sketch, ...] = (
         disc(0.73, 0.15, 0.06, "yellow"),
         line([(0.56, 0.04), (0.68, 0.06)], 0.035, "dark"),
     ),
-)
-
-
-_OCTAGON = [
-    (0.5 + 0.5 * np.cos(t), 0.5 + 0.5 * np.sin(t)) for t in np.arange(8) * np.pi / 4 + 0.3927
-]
-
-TRAVEL: tuple[Sketch, ...] = (
     sketch(
         "traffic light",
         on_floor(0.42, 1.0, 0.4),
@@ -224,8 +216,7 @@ TRAVEL: tuple[Sketch, ...] = (
         soft("-0.02,0.24 0.68,0.24 0.68,0.96 -0.02,0.96"),
         [scratch([(x, 0.3), (x, 0.9)], 0.03, "main", 0.78) for x in (0.15, 0.33, 0.51)],
         detail(rectangle(0.23, 0.36, 0.43, 0.44), "accent"),
-        disc(0.12, 0.96, 0.04, "dark"),
-        disc(0.54, 0.96, 0.04, "dark"),
+        at("0.12,0.96 0.54,0.96", disc, 0.04, "dark"),
     ),
     sketch(
         "backpack",
