@@ -172,6 +172,11 @@ def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...
     )
 
 
+def closed(outline: Points) -> Points:
+    """Go round an outline and a little further, so that a line along it has no gap."""
+    return np.concatenate([outline, outline[:2]])
+
+
 def around(
     x: float, y: float, rx: float, ry: float, count: int, start: float = 0.3
 ) -> list[tuple[float, float]]:

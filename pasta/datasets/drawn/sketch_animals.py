@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import ellipse, limb
+from pasta.datasets.drawn.canvas import ellipse, limb, polygon
 from pasta.datasets.drawn.sketch import (
     Mark,
     at,
@@ -39,40 +39,19 @@ class Build:
 
 def legs(build: Build, tone: float, shift: float) -> list[Mark]:
     """Two legs, front and back."""
-    top = build.line_of_back + build.depth * 0.6
-    return [
-        body(
-            limb(
-                x + shift,
-                top,
-                x + shift,
-                build.ground - build.leg * 0.4,
-                build.leg * 1.3,
-                build.leg * 0.8,
-            ),
-            "main",
-            tone,
-        )
-        for x in (build.front, build.back)
-    ]
+    top, low = build.line_of_back + build.depth * 0.6, build.ground - build.leg * 0.4
+    places = (build.front + shift, build.back + shift)
+    widths = (build.leg * 1.3, build.leg * 0.8)
+    return [body(limb(x, top, x, low, *widths), "main", tone) for x in places]
 
 
 def trunk(build: Build) -> list[Mark]:
     """Far legs, trunk, near legs."""
     middle, half = (build.front + build.back) / 2, (build.back - build.front) / 2
-    reach, top, low = (
-        half + build.depth * 0.45,
-        build.line_of_back,
-        build.line_of_back + build.depth,
-    )
-    outline = [
-        (middle - reach, top + 0.02),
-        (middle, top - 0.01),
-        (middle + reach, top + 0.02),
-        (middle + reach, low - 0.04),
-        (middle, low + 0.02),
-        (middle - reach, low - 0.02),
-    ]
+    left, right = middle - (half + build.depth * 0.45), middle + (half + build.depth * 0.45)
+    top, low = build.line_of_back, build.line_of_back + build.depth
+    back = [(left, top + 0.02), (middle, top - 0.01), (right, top + 0.02)]
+    outline = [*back, (right, low - 0.04), (middle, low + 0.02), (left, low - 0.02)]
     return [*legs(build, 0.72, build.leg * 0.9), soft(outline), *legs(build, 0.95, 0.0)]
 
 
@@ -81,9 +60,9 @@ def eye(x: float, y: float, r: float = 0.016) -> Mark:
     return detail(ellipse(x, y, r), "dark")
 
 
-def spots(places: list[tuple[float, float]], r: float, paint: str, tone: float = 1.0) -> list[Mark]:
-    """Irregular patches on a coat."""
-    return [detail(ellipse(x, y, r, r * 0.8, angle=x * 9), paint, tone) for x, y in places]
+def _spot(x: float, y: float, r: float, paint: str, tone: float) -> Mark:
+    """A patch on a coat, turned like no other."""
+    return detail(ellipse(x, y, r, r * 0.8, angle=x * 9), paint, tone)
 
 
 def _stripes(x0: float, x1: float, y0: float, y1: float, count: int) -> list[Mark]:
@@ -91,6 +70,12 @@ def _stripes(x0: float, x1: float, y0: float, y1: float, count: int) -> list[Mar
     return [scratch([(x, y0), (x - 0.015, (y0 + y1) / 2), (x, y1)], 0.024, "dark") for x in places]
 
 
+RIB, NEXT_RIB = "0.56,0.56 0.64,0.64", "-0.03,0.12 0.01,0.1"
+CURLS = "0.36,0.22 0.5,0.15 0.66,0.15 0.8,0.22 0.87,0.36 0.78,0.48 0.62,0.5 0.46,0.5 0.34,0.4"
+GIRAFFE_SPOTS = (
+    "0.24,0.18 0.29,0.26 0.26,0.32 0.34,0.36 0.32,0.43 0.39,0.47 0.36,0.55 0.46,0.52 0.55,0.5 "
+    "0.64,0.51 0.5,0.59 0.6,0.59 0.69,0.57 0.36,0.7 0.66,0.7"
+)
 _HORSE = Build(0.38, 0.82, 0.32, 0.24, 1.0, 0.075)
 _ELEPHANT = Build(0.42, 0.8, 0.1, 0.4, 0.8, 0.14)
 _BROWNS = palette("80502e 5c3a26 aa7446 cebca0 46403e")
@@ -145,28 +130,7 @@ ANIMALS = (
         line([(0.23, 0.06), (0.24, 0.0)], 0.022, "wood", 0.6),
         body(limb(0.26, 0.08, 0.31, 0.06, 0.03)),
         eye(0.15, 0.075, 0.014),
-        spots(
-            [
-                (0.24, 0.18),
-                (0.29, 0.26),
-                (0.26, 0.32),
-                (0.34, 0.36),
-                (0.32, 0.43),
-                (0.39, 0.47),
-                (0.36, 0.55),
-                (0.46, 0.52),
-                (0.55, 0.5),
-                (0.64, 0.51),
-                (0.5, 0.59),
-                (0.6, 0.59),
-                (0.69, 0.57),
-                (0.36, 0.7),
-                (0.66, 0.7),
-            ],
-            0.03,
-            "wood",
-            0.75,
-        ),
+        at(GIRAFFE_SPOTS, _spot, 0.03, "wood", 0.75),
         colours=((236, 190, 104), (226, 176, 88)),
     ),
     sketch(
@@ -202,15 +166,10 @@ ANIMALS = (
         disc(0.97, 0.48, 0.03, "dark"),
         trunk(Build(0.36, 0.82, 0.14, 0.28, 0.74, 0.075)),
         body(ellipse(0.72, 0.45, 0.075, 0.055), "pink"),
-        [
-            detail(smooth_patch, "accent", 0.6)
-            for smooth_patch in (
-                ellipse(0.48, 0.24, 0.1, 0.075),
-                ellipse(0.72, 0.2, 0.09, 0.055),
-                ellipse(0.84, 0.32, 0.05, 0.07),
-                ellipse(0.6, 0.36, 0.05, 0.03),
-            )
-        ],
+        detail(ellipse(0.48, 0.24, 0.1, 0.075), "accent", 0.6),
+        detail(ellipse(0.72, 0.2, 0.09, 0.055), "accent", 0.6),
+        detail(ellipse(0.84, 0.32, 0.05, 0.07), "accent", 0.6),
+        detail(ellipse(0.6, 0.36, 0.05, 0.03), "accent", 0.6),
         line("0.13,0.12 0.1,0.04 0.14,0.02", 0.028, "cream"),
         line("0.25,0.12 0.29,0.04 0.25,0.02", 0.028, "cream"),
         body(limb(0.28, 0.17, 0.35, 0.19, 0.06), "accent", 0.6),
@@ -225,15 +184,9 @@ ANIMALS = (
         "sheep",
         on_floor(1.0, 0.78, 0.42),
         legs(Build(0.4, 0.76, 0.2, 0.4, 0.78, 0.07), 0.4, 0.06),
-        at(
-            "0.36,0.22 0.5,0.15 0.66,0.15 0.8,0.22 0.87,0.36 0.78,0.48 0.62,0.5 0.46,0.5 0.34,0.4",
-            disc,
-            0.13,
-        ),
+        at(CURLS, disc, 0.13),
         body(ellipse(0.6, 0.33, 0.3, 0.2)),
-        spots(
-            [(0.46, 0.26), (0.6, 0.2), (0.74, 0.3), (0.56, 0.38), (0.7, 0.44)], 0.04, "main", 0.9
-        ),
+        at("0.46,0.26 0.6,0.2 0.74,0.3 0.56,0.38 0.7,0.44", _spot, 0.04, "main", 0.9),
         legs(Build(0.4, 0.76, 0.3, 0.36, 0.78, 0.07), 0.35, 0.0),
         soft("0.06,0.22 0.3,0.16 0.34,0.34 0.18,0.52 0.06,0.48", "accent", 0.55),
         body(limb(0.3, 0.24, 0.38, 0.3, 0.07), "accent", 0.5),
@@ -262,15 +215,7 @@ ANIMALS = (
         on_floor(0.86, 1.0, 0.3),
         line("0.6,0.92 0.8,0.86 0.8,0.6 0.72,0.5", 0.07, "main", 0.85),
         soft("0.22,0.44 0.5,0.44 0.72,0.76 0.66,1.02 0.14,1.02 0.1,0.8"),
-        [
-            scratch(
-                [(0.56 - 0.03 * n, 0.56 + 0.12 * n), (0.64 + 0.01 * n, 0.64 + 0.1 * n)],
-                0.03,
-                "main",
-                0.65,
-            )
-            for n in range(3)
-        ],
+        [scratch(polygon(RIB) + n * polygon(NEXT_RIB), 0.03, "main", 0.65) for n in range(3)],
         detail(ellipse(0.32, 0.68, 0.1, 0.15), "white", 0.96),
         body(limb(0.26, 0.74, 0.25, 0.95, 0.1)),
         body(limb(0.4, 0.74, 0.42, 0.95, 0.1)),

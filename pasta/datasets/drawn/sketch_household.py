@@ -11,6 +11,7 @@ from pasta.datasets.drawn.sketch import (
     at,
     block,
     body,
+    closed,
     detail,
     disc,
     dot,
@@ -25,6 +26,7 @@ from pasta.datasets.drawn.sketch import (
 )
 from pasta.datasets.drawn.surface import palette
 
+LEAF_TIPS = "0.0,0.32 0.76,0.3 0.1,0.08 0.66,0.08 0.38,-0.04 0.02,0.5 0.74,0.52"
 _WOODS = palette("98683e 744c2e be9260 e0d6c4")
 
 
@@ -54,20 +56,13 @@ def _keys(x0: float, x1: float, y0: float, y1: float, columns: int, rows: int) -
 def _screen(x0: float, y0: float, x1: float, y1: float) -> list[Mark]:
     """A lit screen with a window or landscape on it."""
     wide, high = x1 - x0, y1 - y0
+    text = (high * 0.06, "white", 0.95)
     return [
         detail(rectangle(x0, y0, x1, y1), "accent"),
         detail(rectangle(x0, y0, x1, y0 + high * 0.14), "accent", 0.7),
-        detail(
-            rectangle(x0 + wide * 0.08, y0 + high * 0.26, x0 + wide * 0.46, y0 + high * 0.8),
-            "white",
-        ),
+        detail(rectangle(0.08, 0.26, 0.46, 0.8) * (wide, high) + (x0, y0), "white"),
         *(
-            scratch(
-                [(x0 + wide * 0.54, y0 + high * s), (x0 + wide * 0.9, y0 + high * s)],
-                high * 0.06,
-                "white",
-                0.95,
-            )
+            scratch(polygon([(0.54, s), (0.9, s)]) * (wide, high) + (x0, y0), *text)
             for s in (0.32, 0.5, 0.68)
         ),
         glaze([(x1 - wide * 0.3, y0), (x1, y0), (x1, y0 + high * 0.6)], "white", 0.25),
@@ -82,8 +77,8 @@ def _book(x: float, y: float, width: float, paint: str, tone: float) -> tuple[Ma
     )
 
 
-def _hand(angle: float, length: float) -> list[tuple[float, float]]:
-    return [(0.5, 0.5), (0.5 + length * float(np.sin(angle)), 0.5 - length * float(np.cos(angle)))]
+def _on_dial(angle: float, length: float) -> tuple[float, float]:
+    return 0.5 + length * float(np.sin(angle)), 0.5 - length * float(np.cos(angle))
 
 
 HOUSEHOLD = (
@@ -170,17 +165,7 @@ HOUSEHOLD = (
                 0.85 + 0.1 * (n % 4),
                 flat=True,
             )
-            for n, (x, y) in enumerate(
-                (
-                    (0.0, 0.32),
-                    (0.76, 0.3),
-                    (0.1, 0.08),
-                    (0.66, 0.08),
-                    (0.38, -0.04),
-                    (0.02, 0.5),
-                    (0.74, 0.52),
-                )
-            )
+            for n, (x, y) in enumerate(polygon(LEAF_TIPS))
         ],
         soft("0.14,0.62 0.62,0.62 0.56,1.02 0.2,1.02"),
         body(rectangle(0.14, 0.6, 0.62, 0.7), "main", 1.08),
@@ -383,14 +368,9 @@ HOUSEHOLD = (
         on_wall(1.0, 1.0, 0.2),
         disc(0.5, 0.5, 0.5),
         dot(0.5, 0.5, 0.42, "white"),
-        [
-            detail(
-                ellipse(0.5 + 0.34 * float(np.sin(t)), 0.5 - 0.34 * float(np.cos(t)), 0.028), "dark"
-            )
-            for t in np.arange(12) * np.pi / 6
-        ],
-        scratch(_hand(-0.9, 0.22), 0.06),
-        scratch(_hand(1.1, 0.3), 0.04),
+        [dot(*_on_dial(t, 0.34), 0.028) for t in np.arange(12) * np.pi / 6],
+        scratch([(0.5, 0.5), _on_dial(-0.9, 0.22)], 0.06),
+        scratch([(0.5, 0.5), _on_dial(1.1, 0.3)], 0.04),
         dot(0.5, 0.5, 0.04, "red"),
         colours=((60, 56, 58), (150, 100, 60), (190, 60, 54), (70, 100, 140), (200, 164, 84)),
     ),
@@ -399,13 +379,7 @@ HOUSEHOLD = (
         on_table(0.6, 1.0, 0.2),
         body("0.3,0.58 0.1,0.02 0.16,0.0 0.37,0.55", "metal", 1.1, flat=True),
         body("0.3,0.58 0.5,0.02 0.44,0.0 0.23,0.55", "metal", 0.9, flat=True),
-        [
-            line(
-                np.concatenate([ellipse(x, 0.83, 0.11, 0.14), ellipse(x, 0.83, 0.11, 0.14)[:2]]),
-                0.06,
-            )
-            for x in (0.15, 0.45)
-        ],
+        [line(closed(ellipse(x, 0.83, 0.11, 0.14)), 0.06) for x in (0.15, 0.45)],
         line([(0.27, 0.56), (0.42, 0.7)], 0.06),
         line([(0.33, 0.56), (0.18, 0.7)], 0.06),
         disc(0.3, 0.54, 0.035, "dark"),

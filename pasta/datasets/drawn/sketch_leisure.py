@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Points, ellipse, limb, polygon, rectangle
+from pasta.datasets.drawn.canvas import Points, ellipse, limb, mirrored, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
     at,
     body,
+    closed,
     detail,
     disc,
     dot,
@@ -20,10 +21,6 @@ from pasta.datasets.drawn.sketch import (
     sketch,
     soft,
 )
-
-
-def _closed(outline: Points) -> Points:
-    return np.concatenate([outline, outline[:2]])
 
 
 def _strings(x: float, y: float, rx: float, ry: float, count: int) -> list[Mark]:
@@ -43,21 +40,9 @@ def _strings(x: float, y: float, rx: float, ry: float, count: int) -> list[Mark]
 
 def _board(x: float, width: float, nose: float) -> Points:
     """A board standing on its tail: rounded ends, the nose as pointed as asked."""
-    half = width / 2
-    return np.array(
-        [
-            (x, 0.0),
-            (x + half * (1 - nose), 0.04),
-            (x + half, 0.26),
-            (x + half, 0.76),
-            (x + half * 0.7, 0.97),
-            (x, 1.0),
-            (x - half * 0.7, 0.97),
-            (x - half, 0.76),
-            (x - half, 0.26),
-            (x - half * (1 - nose), 0.04),
-        ]
-    )
+    right = np.array([(1 - nose, 0.04), (1, 0.26), (1, 0.76), (0.7, 0.97)])
+    outline = [(0.0, 0.0), *right, (0.0, 1.0), *mirrored(right)[::-1]]
+    return np.array(outline) * (width / 2, 1) + (x, 0)
 
 
 def _ski(x: float) -> tuple[Mark, ...]:
@@ -87,7 +72,7 @@ LEISURE = (
         "tennis racket",
         on_floor(0.5, 1.0, 0.42),
         _strings(0.25, 0.28, 0.2, 0.25, 6),
-        line(_closed(ellipse(0.25, 0.28, 0.22, 0.26)), 0.045),
+        line(closed(ellipse(0.25, 0.28, 0.22, 0.26)), 0.045),
         line("0.16,0.5 0.25,0.66 0.34,0.5", 0.04, "main", 0.85),
         body(limb(0.25, 0.64, 0.25, 0.95, 0.05, 0.08), "dark", 1.2),
         scratch([(0.21, 0.76), (0.29, 0.74)], 0.015, "accent"),
@@ -163,7 +148,7 @@ LEISURE = (
         on_table(1.0, 0.4, 0.18),
         body(ellipse(0.5, 0.23, 0.5, 0.17), "main", 0.75),
         body(ellipse(0.5, 0.17, 0.49, 0.17)),
-        scratch(_closed(ellipse(0.5, 0.17, 0.34, 0.105)), 0.02, "main", 0.75),
+        scratch(closed(ellipse(0.5, 0.17, 0.34, 0.105)), 0.02, "main", 0.75),
         detail(ellipse(0.5, 0.17, 0.17, 0.05), "accent"),
     ),
     sketch(
@@ -239,12 +224,8 @@ LEISURE = (
         body("0.12,0.14 0.22,0.14 0.34,0.82 0.17,1.0 0.0,0.82"),
         [
             detail(
-                [
-                    (0.11 - 0.02 * n, 0.26 + 0.15 * n),
-                    (0.23 + 0.02 * n, 0.2 + 0.15 * n),
-                    (0.235 + 0.02 * n, 0.25 + 0.15 * n),
-                    (0.1 - 0.02 * n, 0.31 + 0.15 * n),
-                ],
+                polygon("0.11,0.26 0.23,0.2 0.235,0.25 0.1,0.31")
+                + n * polygon("-0.02,0.15 0.02,0.15 0.02,0.15 -0.02,0.15"),
                 "accent",
             )
             for n in range(4)

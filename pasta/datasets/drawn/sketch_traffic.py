@@ -23,21 +23,15 @@ from pasta.datasets.drawn.sketch import (
 )
 
 
-def _panes(x0: float, x1: float, y0: float, y1: float, count: int, gap: float = 0.2) -> list[Mark]:
+def _panes(x0: float, x1: float, y0: float, y1: float, count: int) -> list[Mark]:
     """A row of windows, each with a reflection."""
     step = (x1 - x0) / count
-    lefts = [x0 + n * step for n in range(count)]
-    right = step * (1 - gap)
-    return [
-        mark
-        for x in lefts
-        for mark in (
-            detail(rectangle(x, y0, x + right, y1), "glass", 0.72),
-            detail(
-                [(x, y0), (x + right * 0.6, y0), (x + right * 0.15, y1), (x, y1)], "glass", 1.05
-            ),
-        )
-    ]
+    wide, marks = step * 0.8, []
+    for x in (x0 + n * step for n in range(count)):
+        shine = [(x, y0), (x + wide * 0.6, y0), (x + wide * 0.15, y1), (x, y1)]
+        marks.append(detail(rectangle(x, y0, x + wide, y1), "glass", 0.72))
+        marks.append(detail(shine, "glass", 1.05))
+    return marks
 
 
 def _spokes(x: float, y: float, r: float) -> list[Mark]:
@@ -52,9 +46,8 @@ def _spokes(x: float, y: float, r: float) -> list[Mark]:
     ]
 
 
-_OCTAGON = [
-    (0.5 + 0.5 * np.cos(t), 0.5 + 0.5 * np.sin(t)) for t in np.arange(8) * np.pi / 4 + 0.3927
-]
+_EIGHTHS = np.arange(8) * np.pi / 4 + 0.3927
+_OCTAGON = 0.5 + 0.5 * np.column_stack([np.cos(_EIGHTHS), np.sin(_EIGHTHS)])
 
 
 TRAFFIC = (
@@ -174,10 +167,10 @@ TRAFFIC = (
         "stop sign",
         on_floor(0.62, 1.0, 0.42),
         body(rectangle(0.28, 0.5, 0.34, 1.0), "metal", 0.8),
-        body(np.array(_OCTAGON) * 0.62, "white", flat=True),
-        body(np.array(_OCTAGON) * 0.54 + 0.04, "red", flat=True),
+        body(_OCTAGON * 0.62, "white", flat=True),
+        body(_OCTAGON * 0.54 + 0.04, "red", flat=True),
         [detail(rectangle(x, 0.24, x + 0.07, 0.38), "white") for x in (0.11, 0.22, 0.33, 0.44)],
-        [detail(rectangle(x, 0.28, x + 0.025, 0.34), "red") for x in (0.352,)],
+        detail(rectangle(0.352, 0.28, 0.377, 0.34), "red"),
         detail(rectangle(0.14, 0.27, 0.18, 0.29), "red"),
         detail(rectangle(0.46, 0.265, 0.49, 0.295), "red"),
         detail(rectangle(0.465, 0.33, 0.51, 0.38), "red"),
