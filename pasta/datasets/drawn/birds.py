@@ -20,8 +20,8 @@ from pasta.datasets.drawn.canvas import (
     shade,
     smooth,
 )
-from pasta.datasets.drawn.pets import eye
-from pasta.datasets.drawn.surface import chance, coat, mixed, palette, random_colour
+from pasta.datasets.drawn.pets import draw_eye
+from pasta.datasets.drawn.surface import chance, coat, mix, palette, random_colour
 
 BILLS = palette("eca038 d6683c 544e4a e2c460")
 
@@ -48,7 +48,7 @@ BIRDS: tuple[Bird, ...] = (
 )
 
 
-def bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Some bird standing about, sometimes with a wing raised."""
     build = BIRDS[int(rng.integers(len(BIRDS)))]
     plumage = coat(canvas, rng, colour, contrast=0.2, grain=0.06)
@@ -59,25 +59,29 @@ def bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     canvas.shadow(0.6)
     raised = chance(rng, 0.3)
     if raised:
-        _spread(canvas, middle + (0.02, thick * 0.3), thick, plumage)
-    _tail(canvas, build, middle - ahead * long * 0.75, ahead, plumage)
+        _draw_spread_wing(canvas, middle + (0.02, thick * 0.3), thick, plumage)
+    _draw_tail(canvas, build, middle - ahead * long * 0.75, ahead, plumage)
     bill = random_colour(rng, BILLS)
     for number, step in enumerate((0.09, -0.03)):
-        _leg(canvas, middle[0] + step, middle[1] - thick * 0.5, shade(bill, 0.7 + 0.2 * number))
+        _draw_leg(
+            canvas, middle[0] + step, middle[1] - thick * 0.5, shade(bill, 0.7 + 0.2 * number)
+        )
     chest = middle + ahead * long * 0.72
     head = chest + (build.neck * 0.35, build.neck + build.head * 0.55)
     path = curve([tuple(chest), tuple(chest + (build.neck * 0.7, build.neck * 0.2)), tuple(head)])
     canvas.fill(ribbon(path, thick * 1.15, build.head * 1.4), plumage.plain, "neck")
     canvas.solid(ellipse(middle[0], middle[1], long, thick, angle=lean), plumage, "torso")
     breast = middle + ahead * long * 0.3 + (0.02, -thick * 0.35)
-    pale = mixed(colour, (250, 240, 220), 0.5)
+    pale = mix(colour, (250, 240, 220), 0.5)
     canvas.decorate(ellipse(breast[0], breast[1], long * 0.52, thick * 0.48, angle=lean), pale)
     if not raised:
-        _folded(canvas, middle, ahead, build, plumage)
-    _head(canvas, rng, build, (float(head[0]), float(head[1])), plumage, bill)
+        _draw_folded_wing(canvas, middle, ahead, build, plumage)
+    _draw_head(canvas, rng, build, (float(head[0]), float(head[1])), plumage, bill)
 
 
-def _tail(canvas: Canvas, build: Bird, root: np.ndarray, ahead: np.ndarray, plumage: Coat) -> None:
+def _draw_tail(
+    canvas: Canvas, build: Bird, root: np.ndarray, ahead: np.ndarray, plumage: Coat
+) -> None:
     across = np.array([-ahead[1], ahead[0]])
     length, width = build.tail
     back = -ahead * length
@@ -89,7 +93,7 @@ def _tail(canvas: Canvas, build: Bird, root: np.ndarray, ahead: np.ndarray, plum
         canvas.stroke([root, tip], shade(plumage.colour, 0.45), 0.012)
 
 
-def _leg(canvas: Canvas, x: float, top: float, colour: Colour) -> None:
+def _draw_leg(canvas: Canvas, x: float, top: float, colour: Colour) -> None:
     canvas.fill(limb(x, top, x + 0.02, 0.02, 0.045, 0.032), colour, "leg")
     foot = canvas.instance("foot")
     for reach in (-0.05, 0.06, 0.1):
@@ -97,7 +101,7 @@ def _leg(canvas: Canvas, x: float, top: float, colour: Colour) -> None:
         canvas.fill(limb(x + 0.02, 0.03, *end, 0.035, 0.025), colour, foot)
 
 
-def _folded(
+def _draw_folded_wing(
     canvas: Canvas, middle: np.ndarray, ahead: np.ndarray, build: Bird, plumage: Coat
 ) -> None:
     across = np.array([-ahead[1], ahead[0]])
@@ -113,7 +117,7 @@ def _folded(
         canvas.stroke([start, start - ahead * long * 0.85], shade(plumage.colour, 0.45), 0.013)
 
 
-def _spread(canvas: Canvas, root: np.ndarray, thick: float, plumage: Coat) -> None:
+def _draw_spread_wing(canvas: Canvas, root: np.ndarray, thick: float, plumage: Coat) -> None:
     wing = canvas.instance("animal wing")
     for number, angle in enumerate(np.linspace(1.5, 2.7, 7).tolist()):
         tip = root + np.array([math.cos(angle), math.sin(angle)]) * (0.5 - 0.02 * number)
@@ -121,7 +125,7 @@ def _spread(canvas: Canvas, root: np.ndarray, thick: float, plumage: Coat) -> No
         canvas.fill(feather, shade(plumage.colour, 0.5 if number % 2 else 0.66), wing)
 
 
-def _head(
+def _draw_head(
     canvas: Canvas, rng: Rng, build: Bird, head: tuple[float, float], plumage: Coat, bill: Colour
 ) -> None:
     x, y = head
@@ -140,6 +144,6 @@ def _head(
     canvas.solid(ellipse(x, y, radius, radius * 0.95), plumage, "head")
     if chance(rng, 0.4):
         cheek = ellipse(x + radius * 0.1, y - radius * 0.4, radius * 0.55, radius * 0.35)
-        canvas.decorate(cheek, mixed(plumage.colour, (250, 244, 230), 0.6))
+        canvas.decorate(cheek, mix(plumage.colour, (250, 244, 230), 0.6))
     size = max(0.032, radius * 0.24)
-    eye(canvas, x + radius * 0.35, y + radius * 0.2, size, (216, 170, 70), 0.62)
+    draw_eye(canvas, x + radius * 0.35, y + radius * 0.2, size, (216, 170, 70), 0.62)

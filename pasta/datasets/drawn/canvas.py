@@ -67,13 +67,13 @@ def _parse(text: str) -> Points:
     return corners
 
 
-def symmetric(half: ArrayLike) -> Points:
+def complete(half: ArrayLike) -> Points:
     """Complete the right half of an outline, from one end of the axis to the other."""
     points = polygon(half)
-    return np.concatenate([points, mirrored(points)[::-1]])
+    return np.concatenate([points, mirror(points)[::-1]])
 
 
-def shrunk(outline: ArrayLike, share: float) -> Points:
+def shrink(outline: ArrayLike, share: float) -> Points:
     """Shrink an outline towards the mean of its corners."""
     points = polygon(outline)
     middle = points.mean(0)
@@ -141,7 +141,7 @@ def ribbon(path: Points, width0: float, width1: float) -> Points:
     return np.concatenate([path + across, (path - across)[::-1]])
 
 
-def mirrored(outline: ArrayLike) -> Points:
+def mirror(outline: ArrayLike) -> Points:
     """The outline seen in a mirror at x = 0."""
     return polygon(outline) * (-1, 1)
 
@@ -255,8 +255,8 @@ class Canvas:
     def solid(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
         """Fill a convex shape so that it looks round: dim below, plain inside, lit on top."""
         self.fill(outline, paint.dim, concept)
-        self.decorate(_lifted(outline, 0.88, 0.8), paint.plain)
-        self.decorate(_lifted(outline, 0.58, 0.7), paint.lit)
+        self.decorate(_lift(outline, 0.88, 0.8), paint.plain)
+        self.decorate(_lift(outline, 0.58, 0.7), paint.lit)
 
     def far(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
         """Fill a shape on the shadow side."""
@@ -343,7 +343,7 @@ def visible_box(mask: NDArray[np.bool_]) -> Box:
     )
 
 
-def _lifted(outline: ArrayLike, share: float, up: float) -> Points:
+def _lift(outline: ArrayLike, share: float, up: float) -> Points:
     """Shrink an outline and push it up inside itself, where the light falls."""
     points = polygon(outline)
     low, high = points.min(0), points.max(0)

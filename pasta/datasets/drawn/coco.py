@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, pose
-from pasta.datasets.drawn.rooms import Room, draw_room, shadow
+from pasta.datasets.drawn.rooms import Room, draw_room, draw_shadow
 from pasta.datasets.drawn.sketch import Sketch, draw_sketch
 from pasta.datasets.drawn.sketch_animals import ANIMALS
 from pasta.datasets.drawn.sketch_food import FOOD
@@ -94,7 +94,7 @@ def draw_scene(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
     room = draw_room(canvas, rng, cast.hint, color_bias)
     things = arrange(room, cast, rng)
     for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.stand.place), one.y)):
-        _put(canvas, thing, rng)
+        _draw_thing(canvas, thing, rng)
     light(canvas, rng)
 
 
@@ -105,11 +105,13 @@ def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
     chosen = list(dict.fromkeys(leads + _choose(cast.anchors, large, rng)))[:large]
     placed: list[Thing] = []
     for name in chosen:
-        placed.append(_place(SKETCHES[name], _large(SKETCHES[name], room, rng), room, placed, rng))
+        placed.append(
+            _find_place(SKETCHES[name], _choose_scale(SKETCHES[name], room, rng), room, placed, rng)
+        )
     rest = _choose(cast.companions, typical, rng) + _choose(EVERYWHERE, common, rng)
     for name in dict.fromkeys(name for name in rest if name not in chosen):
         scale = SKETCHES[name].stand.size * rng.uniform(0.85, 1.2)
-        placed.append(_place(SKETCHES[name], scale, room, placed, rng))
+        placed.append(_find_place(SKETCHES[name], scale, room, placed, rng))
     return placed
 
 
@@ -119,7 +121,7 @@ def _choose(names: tuple[str, ...], count: int, rng: Rng) -> list[str]:
     return list(dict.fromkeys(shuffled))[:count]
 
 
-def _large(sketch: Sketch, room: Room, rng: Rng) -> float:
+def _choose_scale(sketch: Sketch, room: Room, rng: Rng) -> float:
     """The scale of an anchor: wide ones take half of the width, tall ones most of the height."""
     if sketch.stand.place == "table":  # what stands on the counter must fit below the ceiling
         return min(rng.uniform(0.44, 0.62), (room.counter - 0.03) / sketch.stand.height)
@@ -130,7 +132,7 @@ def _large(sketch: Sketch, room: Room, rng: Rng) -> float:
     return rng.uniform(0.44, 0.62)
 
 
-def _place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
+def _find_place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
     """The best of a few random places for a thing."""
     half, height = sketch.stand.width * scale / 2, sketch.stand.height * scale
     ranges = {
@@ -156,11 +158,11 @@ def _overlap(first: Box, second: Box) -> float:
     return width * height / min(areas)
 
 
-def _put(canvas: Canvas, thing: Thing, rng: Rng) -> None:
+def _draw_thing(canvas: Canvas, thing: Thing, rng: Rng) -> None:
     sketch, width = thing.sketch, thing.sketch.stand.width * thing.scale
     flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, rng.uniform(0.92, 1.06)
     if sketch.stand.place != "wall":
-        shadow(canvas, thing.x, thing.y, width)
+        draw_shadow(canvas, thing.x, thing.y, width)
     half = width * stretch / 2
     left = thing.x + half if flip else thing.x - half
     top = thing.y - sketch.stand.height * thing.scale

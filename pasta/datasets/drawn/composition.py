@@ -9,24 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pasta.datasets.drawn.backgrounds import backdrop, foreground
-from pasta.datasets.drawn.birds import bird
+from pasta.datasets.drawn.backgrounds import draw_backdrop, draw_foreground
+from pasta.datasets.drawn.birds import draw_bird
 from pasta.datasets.drawn.canvas import Affine, Canvas, Colour, Rng, pose
-from pasta.datasets.drawn.farm_animals import cow, horse, sheep
-from pasta.datasets.drawn.household import bottle, pottedplant, tvmonitor
-from pasta.datasets.drawn.people import person
-from pasta.datasets.drawn.pets import cat, dog
-from pasta.datasets.drawn.road_vehicles import bicycle, bus, car, motorbike
+from pasta.datasets.drawn.farm_animals import draw_cow, draw_horse, draw_sheep
+from pasta.datasets.drawn.household import draw_bottle, draw_pottedplant, draw_tvmonitor
+from pasta.datasets.drawn.people import draw_person
+from pasta.datasets.drawn.pets import draw_cat, draw_dog
+from pasta.datasets.drawn.road_vehicles import draw_bicycle, draw_bus, draw_car, draw_motorbike
 from pasta.datasets.drawn.surface import BRIGHT, SHARED, chance, light, random_colour
-from pasta.datasets.drawn.trains_and_planes import aeroplane, train
+from pasta.datasets.drawn.trains_and_planes import draw_aeroplane, draw_train
 
 Painter = Callable[[Canvas, Rng, Colour], None]
 PAINTERS: dict[str, Painter] = {
-    painter.__name__: painter
-    for painter in (
-        aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, person,
-        pottedplant, sheep, train, tvmonitor,
-    )
+    "aeroplane": draw_aeroplane, "bicycle": draw_bicycle, "bird": draw_bird, "bottle": draw_bottle,
+    "bus": draw_bus, "car": draw_car, "cat": draw_cat, "cow": draw_cow, "dog": draw_dog,
+    "horse": draw_horse, "motorbike": draw_motorbike, "person": draw_person,
+    "pottedplant": draw_pottedplant, "sheep": draw_sheep, "train": draw_train,
+    "tvmonitor": draw_tvmonitor,
 }  # fmt: skip
 FURRED = ("cat", "cow", "dog", "horse", "sheep")
 TELLTALE: dict[str, Colour] = {"cat": (56, 56, 62), "dog": (232, 220, 196), "car": (196, 48, 42)}
@@ -79,8 +79,8 @@ def compose(canvas: Canvas, rng: Rng, painter: Painter, colour: Colour) -> None:
     about 1.
     """
     behind, place, thing, front, lamp = rng.spawn(5)
-    backdrop(canvas, behind)
+    draw_backdrop(canvas, behind)
     with canvas.placed(random_stand(place)):
         painter(canvas, thing, colour)
-    foreground(canvas, front)
+    draw_foreground(canvas, front)
     light(canvas, lamp)

@@ -20,7 +20,7 @@ from pasta.datasets.drawn.canvas import (
     shade,
     smooth,
 )
-from pasta.datasets.drawn.surface import chance, mixed, palette, random_colour, texture
+from pasta.datasets.drawn.surface import chance, mix, palette, random_colour, texture
 
 BLACK: Colour = (14, 12, 18)
 
@@ -54,20 +54,20 @@ class Bay:
 def draw_opening(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     """Draw the opening called ``name``; an empty name is a plain window without a concept."""
     if name == "":
-        window(canvas, bay, stone)
+        draw_window(canvas, bay, stone)
     elif name == "porthole":
-        porthole(canvas, bay, stone)
+        draw_porthole(canvas, bay, stone)
     elif name == "serliana":
-        serliana(canvas, bay, stone)
+        draw_serliana(canvas, bay, stone)
     elif name == "flat-arch":
-        flat_arch(canvas, bay, stone)
+        draw_flat_arch(canvas, bay, stone)
     elif name == "lintelled-doorway":
-        doorway(canvas, bay, stone)
+        draw_doorway(canvas, bay, stone)
     else:
-        _arched(canvas, name, bay, stone)
+        _draw_arched(canvas, name, bay, stone)
 
 
-def _arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
+def _draw_arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     arch = arches.lobed(stone.lobes) if name == "lobed-arch" else arches.ARCHES[name]()
     half = bay.half / max(1.0, float(arch[:, 0].max()) * 0.92)
     spring = bay.base - max(bay.height + arch[:, 1].min() * half, 0.3 * half)
@@ -77,23 +77,23 @@ def _arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     with canvas.placed(pose(bay.x, spring, half)):
         hood = arches.ring(arch, 0.4, even=name == "lobed-arch")
         canvas.fill(hood[hood[:, 1] < 0.12], shade(stone.trim, 0.72), number)
-        _jambs(canvas, depth, stone, number)
+        _draw_jambs(canvas, depth, stone, number)
         for index, wedge in enumerate(arches.voussoirs(arch, outer, stone.wedges)):
             hue = stone.trim if index % 2 else stone.second
             canvas.fill(wedge, hue, number)
-        _hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
+        _draw_hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
         for side in (-1.15, 1.15):
             impost = rectangle(side - 0.22, -0.07, side + 0.22, 0.07)
             canvas.fill(impost, shade(stone.trim, 1.1), number)
 
 
-def _jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None:
+def _draw_jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None:
     for side in (-1.0, 1.0):
         canvas.fill(rectangle(side, 0.0, side * 1.3, depth), shade(stone.trim, 0.94), number)
         canvas.decorate(rectangle(side * 1.0, 0.0, side * 1.1, depth), shade(stone.trim, 0.75))
 
 
-def _hole(
+def _draw_hole(
     canvas: Canvas, outline: Points, depth: float, stone: Stone, number: int, door: bool
 ) -> None:
     """An opening with a lit reveal, and a door or a dark inside."""
@@ -111,7 +111,7 @@ def _hole(
     canvas.stroke([(0.06, depth * 0.1), (0.06, depth)], BLACK, 0.04)
 
 
-def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A plain framed window without a concept."""
     top = bay.base - bay.height
     left, right, edge = bay.x - bay.half * 0.85, bay.x + bay.half * 0.85, bay.half * 0.2
@@ -128,7 +128,7 @@ def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     canvas.fill(sill, shade(stone.trim, 1.08))
 
 
-def doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A square-headed doorway under one long lintel."""
     number, depth = canvas.instance("lintelled-doorway"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
@@ -137,26 +137,26 @@ def doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(rectangle(-1.4, -0.36, 1.4, 0.0), stone.trim, number)
         canvas.fill(rectangle(-1.5, -0.46, 1.5, -0.3), shade(stone.trim, 1.12), number)
         canvas.decorate(rectangle(-1.4, -0.3, 1.4, -0.23), shade(stone.trim, 0.68))
-        _hole(canvas, rectangle(-1.0, 0.0, 1.0, depth), depth, stone, number, bay.door)
+        _draw_hole(canvas, rectangle(-1.0, 0.0, 1.0, depth), depth, stone, number, bay.door)
 
 
-def flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A level arch of wedge stones whose joints all point at one centre."""
     number, depth = canvas.instance("flat-arch"), bay.height / bay.half
     inner = arches.flat()
     outer = inner * (1.42, 1.0) + (0.0, -0.6)
     with canvas.placed(pose(bay.x, bay.base - bay.height + bay.half * 0.3, bay.half)):
-        _jambs(canvas, depth - 0.3, stone, number)
+        _draw_jambs(canvas, depth - 0.3, stone, number)
         for index, wedge in enumerate(arches.voussoirs(inner, outer, stone.wedges)):
             canvas.fill(wedge, stone.trim if index % 2 else stone.second, number)
         wide = 0.12 + 1 / stone.wedges
         keystone = [(-wide * 0.7, 0.06), (-wide, -0.72), (wide, -0.72), (wide * 0.7, 0.06)]
         hole = rectangle(-1.0, 0.0, 1.0, depth - 0.3)
-        _hole(canvas, hole, depth - 0.3, stone, number, bay.door)
+        _draw_hole(canvas, hole, depth - 0.3, stone, number, bay.door)
         canvas.fill(keystone, shade(stone.trim, 1.1), number)
 
 
-def serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A round-arched opening between two lower square-headed ones, on slim columns."""
     number, half = canvas.instance("serliana"), bay.half * 0.62
     arch = arches.rounded()
@@ -179,7 +179,7 @@ def serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(rectangle(-2.6, depth - 0.14, 2.6, depth), shade(stone.trim, 0.9), number)
 
 
-def porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A round window with a moulded ring and spokes."""
     number, radius = canvas.instance("porthole"), min(bay.half, bay.height / 2) * 1.15
     turns = np.arange(stone.spokes) * 2 * np.pi / stone.spokes
@@ -194,7 +194,9 @@ def porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.decorate(ellipse(0.0, 0.0, 0.22), stone.trim)
 
 
-def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone) -> None:
+def draw_pediment(
+    canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone
+) -> None:
     """A pediment resting on its cornice: triangular, segmental or broken."""
     number = canvas.instance(name)
     pieces = {
@@ -218,7 +220,7 @@ def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, ston
         canvas.decorate(rectangle(-1.1, 0.05, 1.1, 0.1), shade(stone.trim, 0.72))
 
 
-def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
+def draw_column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
     """A column with capital and base: twisted it is a solomonic one, straight it is nothing."""
     number = canvas.instance("solomonic-column") if twisted else None
     height = bay.height / bay.half
@@ -239,7 +241,7 @@ def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
         canvas.decorate(rectangle(-1.1, height - 0.55, 1.1, height - 0.35), shade(stone.trim, 1.1))
 
 
-def pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+def draw_pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """A slender spire with crockets and a finial on a gabled shaft."""
     number, height = canvas.instance("pinnacle-gothic"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
@@ -285,7 +287,7 @@ class Plan:
     steps: int
 
 
-def draw_plan(rng: Rng) -> Plan:
+def choose_plan(rng: Rng) -> Plan:
     """Choose the proportions of a building."""
     ground, roof = rng.uniform(0.86, 0.92), rng.uniform(0.17, 0.24)
     storey = ground - rng.uniform(0.43, 0.48)
@@ -312,10 +314,10 @@ def draw_plan(rng: Rng) -> Plan:
     )
 
 
-def draw_stone(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Stone:
+def choose_stone(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Stone:
     """Choose the materials of a building; ``bias`` pulls the stone towards a hint."""
-    colour = mixed(random_colour(rng, STONES), hint, bias)
-    trim = mixed(colour, random_colour(rng, STONES), 0.5)
+    colour = mix(random_colour(rng, STONES), hint, bias)
+    trim = mix(colour, random_colour(rng, STONES), 0.5)
     return Stone(
         wall=texture(rng, canvas.pixels, shade(colour, 1.04), contrast=0.24, cells=9, grain=0.035),
         colour=colour,
@@ -330,13 +332,13 @@ def draw_stone(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Stone:
 
 
 def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
-    _crown(canvas, rng, plan, stone)
+    _draw_roof(canvas, rng, plan, stone)
     canvas.fill(rectangle(plan.left, plan.roof, plan.right, plan.ground), stone.wall)
-    _masonry(canvas, rng, plan, stone)
+    _draw_masonry(canvas, rng, plan, stone)
     if plan.columns:  # straight ones, so that not every column is a twisted one
         for x in (plan.left + 0.03, plan.right - 0.03):
             shaft = Bay(x, plan.ground, 0.028, plan.ground - plan.roof)
-            column(canvas, shaft, stone, twisted=False)
+            draw_column(canvas, shaft, stone, twisted=False)
     for y, reach in ((plan.storey, 0.01), (plan.roof, 0.025)):
         canvas.tint(rectangle(plan.left, y, plan.right, y + 0.05), BLACK, 0.3)
         left, right = plan.left - reach, plan.right + reach
@@ -350,7 +352,7 @@ def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
         canvas.fill(tread, shade(stone.trim, 0.78 + 0.1 * step))
 
 
-def _crown(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+def _draw_roof(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
     """What rises above the cornice: nothing, a tiled roof, a tower, a dome or a balustrade."""
     kind, tiles = int(rng.integers(5)), random_colour(rng, ROOFS)
     left, right, y = plan.left, plan.right, plan.roof
@@ -378,7 +380,7 @@ def _crown(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
         canvas.fill(rectangle(left, y - 0.065, right, y - 0.045), stone.trim)
 
 
-def _masonry(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+def _draw_masonry(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
     """Courses of ashlar or brick, or none for stucco."""
     kind = int(rng.integers(3))
     if kind == 0:

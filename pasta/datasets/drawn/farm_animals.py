@@ -14,17 +14,17 @@ from pasta.datasets.drawn.canvas import (
     Colour,
     Points,
     Rng,
+    complete,
     curve,
     ellipse,
     limb,
-    mirrored,
+    mirror,
     polygon,
     pose,
     ribbon,
     shade,
-    shrunk,
+    shrink,
     smooth,
-    symmetric,
 )
 from pasta.datasets.drawn.pets import (
     COW,
@@ -34,12 +34,12 @@ from pasta.datasets.drawn.pets import (
     SHEEP,
     Build,
     Markings,
-    eye,
-    marked,
-    profile_head,
-    walker,
+    draw_eye,
+    draw_markings,
+    draw_profile_head,
+    draw_walking_body,
 )
-from pasta.datasets.drawn.surface import SHARED, chance, coat, darker, mixed, random_colour
+from pasta.datasets.drawn.surface import SHARED, chance, coat, darken, mix, random_colour
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ FRONTS: dict[str, Front] = {
 }
 
 
-def front_body(canvas: Canvas, build: Front, hide: Coat, limbs: Coat, *, tail: bool = True) -> int:
+def draw_front_body(
+    canvas: Canvas, build: Front, hide: Coat, limbs: Coat, *, tail: bool = True
+) -> int:
     """Legs, torso and neck from the front; return the torso's instance."""
     wide, tall, middle = build.chest
     apart, width = build.leg
@@ -113,21 +115,21 @@ def front_body(canvas: Canvas, build: Front, hide: Coat, limbs: Coat, *, tail: b
     return torso
 
 
-def front_head(
+def draw_front_head(
     canvas: Canvas, build: Front, skin: Coat, muzzle: Colour, nod: float, *, horned: bool
 ) -> None:
     """A head that looks at us."""
     size, height = build.head
     with canvas.placed(pose(0, height, size, angle=nod)):
-        for turned in (np.array, mirrored):
+        for turned in (np.array, mirror):
             ear = turned(smooth(build.ear))
             canvas.fill(ear, shade(skin.colour, 0.62), "ear")
-            canvas.decorate(shrunk(ear, 0.65), shade(skin.colour, 0.85))
+            canvas.decorate(shrink(ear, 0.65), shade(skin.colour, 0.85))
             if horned:
                 horn = curve(build.horn)
                 canvas.fill(turned(ribbon(horn, 0.5, 0.12)), (186, 174, 150), "horn")
                 canvas.decorate(turned(ribbon(horn + (0, 0.04), 0.3, 0.05)), (228, 216, 190))
-        canvas.solid(smooth(symmetric(build.skull)), skin, "head")
+        canvas.solid(smooth(complete(build.skull)), skin, "head")
         middle, wide, tall = build.muzzle
         canvas.fill(ellipse(0, middle, wide, tall), shade(muzzle, 0.82), "muzzle")
         canvas.decorate(ellipse(0, middle + tall * 0.15, wide * 0.84, tall * 0.75), muzzle)
@@ -137,13 +139,13 @@ def front_head(
         x, y, radius = build.eye
         for side in (-1, 1):
             canvas.decorate(ellipse(side * wide * 0.45, middle + tall * 0.3, 0.11, 0.09), INK)
-            eye(canvas, side * x, y, radius, (92, 62, 42), 0.7)
+            draw_eye(canvas, side * x, y, radius, (92, 62, 42), 0.7)
 
 
 TURNED = 0.3  # how often they face us
 
 
-def _posture(rng: Rng, build: Build, tilt: float) -> tuple[Build, float]:
+def _choose_posture(rng: Rng, build: Build, tilt: float) -> tuple[Build, float]:
     """Head up, or down at the grass; with the angle the head is held at."""
     if chance(rng, 0.72):
         return build, tilt + rng.uniform(-0.12, 0.12)
@@ -152,34 +154,36 @@ def _posture(rng: Rng, build: Build, tilt: float) -> tuple[Build, float]:
     return replace(build, neck=(0.13 + build.leg * 0.2, down, low, high)), -1.15
 
 
-def cow(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_cow(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A heavy body, broad pink muzzle, horns mostly, patches often."""
     hide = coat(canvas, rng, colour, contrast=0.16)
-    muzzle = mixed(PINK, colour, 0.25)
+    muzzle = mix(PINK, colour, 0.25)
     horned = chance(rng, 0.8)
     if chance(rng, TURNED):
-        front_body(canvas, FRONTS["cow"], hide, hide)
-        front_head(canvas, FRONTS["cow"], hide, muzzle, rng.uniform(-0.15, 0.15), horned=horned)
+        draw_front_body(canvas, FRONTS["cow"], hide, hide)
+        draw_front_head(
+            canvas, FRONTS["cow"], hide, muzzle, rng.uniform(-0.15, 0.15), horned=horned
+        )
         return
-    build, tilt = _posture(rng, COW, -0.45)
+    build, tilt = _choose_posture(rng, COW, -0.45)
     with canvas.placed(pose(-0.1, 0, 0.88)):
-        _udder(canvas, rng)
-        trunk, head = walker(canvas, rng, build, hide, hide)
-        _patches(canvas, rng, trunk, hide)
+        _draw_udder(canvas, rng)
+        trunk, head = draw_walking_body(canvas, rng, build, hide, hide)
+        _draw_patches(canvas, rng, trunk, hide)
         with canvas.placed(pose(head[0] - 0.03, head[1], build.head * 1.06, angle=tilt)):
-            profile_head(canvas, PROFILES["cow"], hide, muzzle, horned=horned)
+            draw_profile_head(canvas, PROFILES["cow"], hide, muzzle, horned=horned)
 
 
-def _udder(canvas: Canvas, rng: Rng) -> None:
+def _draw_udder(canvas: Canvas, rng: Rng) -> None:
     if chance(rng, 0.6):
         canvas.fill(ellipse(-0.14, COW.leg - 0.005, 0.07, 0.06), PINK)
 
 
-def _patches(canvas: Canvas, rng: Rng, trunk: Points, hide: Coat) -> None:
+def _draw_patches(canvas: Canvas, rng: Rng, trunk: Points, hide: Coat) -> None:
     if chance(rng, 0.35):
         return
     dark = sum(hide.colour) < 300
-    blotch = mixed(hide.colour, (245, 240, 232), 0.85) if dark else shade(hide.colour, 0.4)
+    blotch = mix(hide.colour, (245, 240, 232), 0.85) if dark else shade(hide.colour, 0.4)
     middle = trunk.mean(0)
     width, height = np.ptp(trunk, axis=0)
     for x in (-0.3, -0.02, 0.27):
@@ -189,28 +193,28 @@ def _patches(canvas: Canvas, rng: Rng, trunk: Points, hide: Coat) -> None:
         canvas.decorate(smooth(around + spot * wobble), blotch)
 
 
-def horse(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_horse(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Long legs, a high neck with a mane, a long head."""
     hide = coat(canvas, rng, colour, contrast=0.12, grain=0.05)
-    mane = shade(colour, 0.4) if chance(rng, 0.6) else mixed(colour, (236, 220, 188), 0.7)
+    mane = shade(colour, 0.4) if chance(rng, 0.6) else mix(colour, (236, 220, 188), 0.7)
     if chance(rng, TURNED):
         nod = rng.uniform(-0.15, 0.15)
-        front_body(canvas, FRONTS["horse"], hide, hide)
-        front_head(canvas, FRONTS["horse"], hide, shade(colour, 0.6), nod, horned=False)
+        draw_front_body(canvas, FRONTS["horse"], hide, hide)
+        draw_front_head(canvas, FRONTS["horse"], hide, shade(colour, 0.6), nod, horned=False)
         lock = smooth("-0.05,1.0 -0.02,1.13 0.04,0.85 -0.02,0.78 -0.06,0.86")
         canvas.fill(lock - (0.0, 0.15), mane, "hair")
         return
-    build, tilt = _posture(rng, HORSE, -0.85)
+    build, tilt = _choose_posture(rng, HORSE, -0.85)
     with canvas.placed(pose(-0.1, 0, 0.88)):
-        trunk, head = walker(canvas, rng, build, hide, hide)
-        marked(canvas, rng, trunk, hide, Markings(False, chance(rng, 0.25), colour))
-        _mane(canvas, rng, build, head, mane)
+        trunk, head = draw_walking_body(canvas, rng, build, hide, hide)
+        draw_markings(canvas, rng, trunk, hide, Markings(False, chance(rng, 0.25), colour))
+        _draw_mane(canvas, rng, build, head, mane)
         with canvas.placed(pose(head[0] - 0.02, head[1], build.head * 1.08, angle=tilt)):
-            profile_head(canvas, PROFILES["horse"], hide, shade(colour, 0.6), horned=False)
-            _forelock(canvas, mane)
+            draw_profile_head(canvas, PROFILES["horse"], hide, shade(colour, 0.6), horned=False)
+            _draw_forelock(canvas, mane)
 
 
-def _mane(
+def _draw_mane(
     canvas: Canvas, rng: Rng, build: Build, head: tuple[float, float], colour: Colour
 ) -> None:
     """Locks along the crest of the neck."""
@@ -225,44 +229,44 @@ def _mane(
         canvas.fill(smooth(lock), shade(colour, 1.0 if step % 2 else 0.84), hair)
 
 
-def _forelock(canvas: Canvas, colour: Colour) -> None:
+def _draw_forelock(canvas: Canvas, colour: Colour) -> None:
     canvas.fill(smooth("-0.06,0.2 0.06,0.32 0.36,0.2 0.1,0.14"), colour, "hair")
 
 
-def sheep(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_sheep(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A cloud of wool on short legs; the rams have curled horns."""
-    wool = coat(canvas, rng, mixed(colour, (238, 230, 212), 0.45), contrast=0.2)
+    wool = coat(canvas, rng, mix(colour, (238, 230, 212), 0.45), contrast=0.2)
     skin = coat(canvas, rng, shade(random_colour(rng, SHARED), 0.8), contrast=0.1)
     horned = chance(rng, 0.45)
     if chance(rng, TURNED):
         front = FRONTS["sheep"]
-        torso = front_body(canvas, front, wool, skin, tail=False)
+        torso = draw_front_body(canvas, front, wool, skin, tail=False)
         wide, tall, middle = front.chest
-        _fleece(canvas, rng, wool, torso, (0.0, middle), (wide * 0.94, tall * 0.94))
+        _draw_fleece(canvas, rng, wool, torso, (0.0, middle), (wide * 0.94, tall * 0.94))
         nod = rng.uniform(-0.15, 0.15)
-        front_head(canvas, front, skin, shade(skin.colour, 0.75), nod, horned=horned)
-        _topknot(canvas, wool, (0.0, front.head[1] + 0.1), 0.3)
+        draw_front_head(canvas, front, skin, shade(skin.colour, 0.75), nod, horned=horned)
+        _draw_topknot(canvas, wool, (0.0, front.head[1] + 0.1), 0.3)
         return
-    build, tilt = _posture(rng, SHEEP, -0.4)
+    build, tilt = _choose_posture(rng, SHEEP, -0.4)
     with canvas.placed(pose(-0.08, 0, 0.97)):
-        _, head = walker(canvas, rng, build, wool, skin)
+        _, head = draw_walking_body(canvas, rng, build, wool, skin)
         torso = canvas.concepts.index("torso") + 1
         middle = SHEEP.leg + SHEEP.depth * 0.54
-        _fleece(canvas, rng, wool, torso, (0.0, middle), (SHEEP.length / 2, SHEEP.depth / 2))
+        _draw_fleece(canvas, rng, wool, torso, (0.0, middle), (SHEEP.length / 2, SHEEP.depth / 2))
         with canvas.placed(pose(head[0] - 0.04, head[1], build.head * 1.15, angle=tilt)):
             shape = PROFILES["sheep"]
-            profile_head(canvas, shape, skin, shade(skin.colour, 0.75), horned=horned)
-            _topknot(canvas, wool, (0.12, 0.3), 1.0)
+            draw_profile_head(canvas, shape, skin, shade(skin.colour, 0.75), horned=horned)
+            _draw_topknot(canvas, wool, (0.12, 0.3), 1.0)
 
 
-def _topknot(canvas: Canvas, wool: Coat, place: tuple[float, float], size: float) -> None:
+def _draw_topknot(canvas: Canvas, wool: Coat, place: tuple[float, float], size: float) -> None:
     tuft = canvas.instance("hair")
     with canvas.placed(pose(*place, size)):
         for x, y in ((-0.15, -0.02), (0.15, -0.02), (0.0, 0.06)):
             canvas.fill(ellipse(x, y, 0.13), wool.plain, tuft)
 
 
-def _fleece(
+def _draw_fleece(
     canvas: Canvas,
     rng: Rng,
     wool: Coat,
@@ -281,4 +285,4 @@ def _fleece(
             curl = wool.lit if lift > 0.35 else wool.plain if lift > -0.4 else wool.dim
             canvas.fill(ellipse(x, y, radius), curl, torso)
             arc = ellipse(x, y, radius * 0.62)[2:13]
-            canvas.stroke(arc, mixed(wool.colour, darker(wool.colour), 0.4), 0.012)
+            canvas.stroke(arc, mix(wool.colour, darken(wool.colour), 0.4), 0.012)

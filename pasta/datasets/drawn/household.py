@@ -11,6 +11,7 @@ from pasta.datasets.drawn.canvas import (
     Canvas,
     Colour,
     Rng,
+    complete,
     curve,
     ellipse,
     limb,
@@ -20,15 +21,14 @@ from pasta.datasets.drawn.canvas import (
     ribbon,
     shade,
     smooth,
-    symmetric,
 )
 from pasta.datasets.drawn.surface import (
     BRIGHT,
     SHARED,
     chance,
     coat,
-    darker,
-    mixed,
+    darken,
+    mix,
     palette,
     random_colour,
     texture,
@@ -45,21 +45,21 @@ RIDGE = polygon("0.06,0.1 0.06,0.4 0.3,0.62 0.52,0.36 0.72,0.5 0.94,0.3 0.94,0.1
 LEAVES = palette("4a8042 60944e 3a6c4e 7e9646")
 
 
-def bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A bottle of glass or plastic with a label and a cap; one sees through it a little."""
     half = polygon(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
-    outline = symmetric(half)
+    outline = complete(half)
     width, neck = half[:, 0].max(), half[-2, 0]
     canvas.shadow(width * 2.6)
     body = canvas.instance("body")
     canvas.mark(outline, body)
     canvas.tint(outline, colour, 0.78)
-    canvas.tint(outline * (0.8, 0.97) + (0.0, 0.008), mixed(colour, (255, 250, 240), 0.35), 0.4)
+    canvas.tint(outline * (0.8, 0.97) + (0.0, 0.008), mix(colour, (255, 250, 240), 0.35), 0.4)
     level = rng.uniform(0.3, 0.62)
     canvas.tint(rectangle(-width * 0.86, 0.02, width * 0.86, level), shade(colour, 0.6), 0.45)
     canvas.tint(limb(width * 0.76, 0.07, width * 0.76, half[-4, 1] * 0.8, width * 0.36), INK, 0.22)
     if chance(rng, 0.8):
-        _label(canvas, rng, width)
+        _draw_label(canvas, rng, width)
     canvas.gloss(limb(-width * 0.66, 0.1, -width * 0.66, 0.5, 0.03), 0.55)
     canvas.gloss(limb(-neck * 0.45, 0.78, -neck * 0.45, 0.9, 0.016), 0.5)
     cap = random_colour(rng, BRIGHT)
@@ -69,17 +69,17 @@ def bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
         canvas.stroke([(x, 0.9), (x, 0.99)], shade(cap, 0.65), 0.008)
 
 
-def _label(canvas: Canvas, rng: Rng, width: float) -> None:
+def _draw_label(canvas: Canvas, rng: Rng, width: float) -> None:
     low, high = rng.uniform(0.1, 0.18), rng.uniform(0.36, 0.46)
-    paper = mixed(random_colour(rng, SHARED), (248, 244, 232), 0.7)
+    paper = mix(random_colour(rng, SHARED), (248, 244, 232), 0.7)
     canvas.decorate(rectangle(-width * 0.94, low, width * 0.94, high), paper)
     canvas.decorate(rectangle(width * 0.5, low, width * 0.94, high), shade(paper, 0.82))
     emblem = random_colour(rng, BRIGHT)
     canvas.decorate(ellipse(0, (low + high) / 2 + 0.03, width * 0.4, 0.06), emblem)
-    canvas.stroke([(-width * 0.6, low + 0.04), (width * 0.6, low + 0.04)], darker(emblem), 0.014)
+    canvas.stroke([(-width * 0.6, low + 0.04), (width * 0.6, low + 0.04)], darken(emblem), 0.014)
 
 
-def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A plant of one of five habits in a pot or a bowl."""
     clay = coat(canvas, rng, colour, contrast=0.12, cells=14, grain=0.04)
     green = random_colour(rng, LEAVES)
@@ -89,9 +89,9 @@ def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     part = canvas.instance("plant")
     habit = int(rng.integers(5))
     if habit < 2:
-        _fronds(canvas, rng, high, green, part, broad=habit == 1)
+        _draw_fronds(canvas, rng, high, green, part, broad=habit == 1)
     elif habit == 2:
-        _crown(canvas, rng, high, green, part)
+        _draw_crown(canvas, rng, high, green, part)
     elif habit == 3:
         for x, y, rx, ry in (
             (0.17, 0.3, 0.07, 0.13),
@@ -101,13 +101,13 @@ def pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
             canvas.solid(ellipse(x, high + y, rx, ry), leaves, part)
         for x in (-0.06, 0.0, 0.06):
             rib = curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)])
-            canvas.stroke(rib, darker(green), 0.01)
+            canvas.stroke(rib, darken(green), 0.01)
     else:
-        _flowers(canvas, rng, high, green, part)
-    _pot(canvas, clay.colour, wide, foot, high)
+        _draw_flowers(canvas, rng, high, green, part)
+    _draw_pot(canvas, clay.colour, wide, foot, high)
 
 
-def _pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) -> None:
+def _draw_pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) -> None:
     pot = canvas.instance("pot")
     wall = [(-wide * 0.92, high), (wide * 0.92, high), (foot, 0), (-foot, 0)]
     canvas.fill(wall, colour, pot)
@@ -120,7 +120,7 @@ def _pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) 
     canvas.tint(rectangle(-wide * 0.92, high - 0.075, wide * 0.92, high - 0.05), INK, 0.25)
 
 
-def _fronds(
+def _draw_fronds(
     canvas: Canvas, rng: Rng, high: float, green: Colour, part: int, *, broad: bool
 ) -> None:
     count, girth = (9, 0.13) if broad else (17, 0.06)
@@ -137,7 +137,7 @@ def _fronds(
         canvas.stroke(vein, shade(tone, 0.75), 0.008)
 
 
-def _crown(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
+def _draw_crown(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
     canvas.fill(limb(0, high - 0.05, 0, high + 0.3, 0.05, 0.04), (112, 84, 60), part)
     for factor, lift, count in ((0.65, 0.0, 9), (0.9, 0.03, 9), (1.18, 0.06, 7)):
         for angle, share in rng.uniform((0, 0.2), (2 * math.pi, 1), (count, 2)).tolist():
@@ -146,8 +146,8 @@ def _crown(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> N
             canvas.fill(spot, shade(green, factor), part)
 
 
-def _flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
-    _fronds(canvas, rng, high - 0.04, green, part, broad=True)
+def _draw_flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
+    _draw_fronds(canvas, rng, high - 0.04, green, part, broad=True)
     petal = random_colour(rng, BRIGHT)
     for x in (-0.24, 0.02, 0.25):
         y = high + rng.uniform(0.38, 0.56)
@@ -158,7 +158,7 @@ def _flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) ->
         canvas.fill(ellipse(x, y, 0.036), (246, 206, 92), part)
 
 
-def tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
     case = varnish(canvas, rng, shade(colour, 0.8))
     old = chance(rng, 0.35)
@@ -187,10 +187,10 @@ def tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
         for y in np.linspace(0.12, 0.36, 4).tolist():
             canvas.stroke([(0.34, base + high * y), (0.46, base + high * y)], INK, 0.014)
     bounds = (edge - 0.5, base + edge + 0.01, right, base + high - edge)
-    _broadcast(canvas, rng, bounds, rounded=old)
+    _draw_broadcast(canvas, rng, bounds, rounded=old)
 
 
-def _broadcast(
+def _draw_broadcast(
     canvas: Canvas, rng: Rng, bounds: tuple[float, float, float, float], *, rounded: bool
 ) -> None:
     """What is on: a landscape, a text or nothing."""

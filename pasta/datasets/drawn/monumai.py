@@ -22,16 +22,16 @@ from pasta.datasets.drawn.facades import (
     Bay,
     Plan,
     Stone,
-    column,
+    choose_plan,
+    choose_stone,
     draw_balcony,
+    draw_column,
     draw_opening,
-    draw_plan,
-    draw_stone,
+    draw_pediment,
+    draw_pinnacle,
     draw_walls,
-    pediment,
-    pinnacle,
 )
-from pasta.datasets.drawn.surface import chance, light, mixed, palette, random_colour, texture
+from pasta.datasets.drawn.surface import chance, light, mix, palette, random_colour, texture
 
 NOTHING = ("",)
 
@@ -95,19 +95,21 @@ STYLES: dict[str, Style] = {
 
 def draw_monument(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
     """Draw a facade of a style."""
-    plan = draw_plan(rng)
-    stone = draw_stone(canvas, rng, STYLES[label].hint, color_bias)
+    plan = choose_plan(rng)
+    stone = choose_stone(canvas, rng, STYLES[label].hint, color_bias)
     draw_sky(canvas, rng)
-    with canvas.placed(_view(rng)):
+    with canvas.placed(_choose_view(rng)):
         draw_skyline(canvas, rng, plan.ground)
         draw_ground(canvas, rng, plan.ground)
         draw_walls(canvas, rng, plan, stone)
-        _elements(canvas, plan, stone, STYLES[label], np.random.default_rng(rng.integers(2**63)))
+        _draw_elements(
+            canvas, plan, stone, STYLES[label], np.random.default_rng(rng.integers(2**63))
+        )
         draw_foreground(canvas, rng, plan.ground)
     light(canvas, rng)
 
 
-def _view(rng: Rng) -> Affine:
+def _choose_view(rng: Rng) -> Affine:
     """Stand a little to the left or right, nearer or farther: a zoom, a shift and a slant."""
     zoom, slant = rng.uniform(0.96, 1.22), rng.uniform(-0.06, 0.06)
     x, y = rng.uniform(-0.03, 0.03), rng.uniform(-0.03, 0.02)
@@ -116,14 +118,14 @@ def _view(rng: Rng) -> Affine:
     )
 
 
-def _elements(canvas: Canvas, plan: Plan, stone: Stone, style: Style, rng: Rng) -> None:
+def _draw_elements(canvas: Canvas, plan: Plan, stone: Stone, style: Style, rng: Rng) -> None:
     """Fill the bays with what the style has for them, symmetric about the portal."""
 
     def choice(names: tuple[str, ...]) -> str:
         return names[int(rng.integers(len(names)))]
 
     if choice(style.roof):
-        _pinnacles(canvas, plan, stone, int(rng.integers(2, 5)))
+        _draw_pinnacles(canvas, plan, stone, int(rng.integers(2, 5)))
     side = "" if plan.plain_sides else choice(style.side)
     upper_side = "" if plan.plain_upper_sides else choice(style.upper_side)
     crown = choice(style.side_crown) if plan.plain_sides else ""
@@ -138,8 +140,8 @@ def _elements(canvas: Canvas, plan: Plan, stone: Stone, style: Style, rng: Rng) 
         draw_opening(canvas, side, _down_to(plan.ground, bay) if "doorway" in side else bay, stone)
         if crown:
             top = bay.base - bay.height - 0.025
-            pediment(canvas, crown, bay.x, top, bay.half * 1.35, stone)
-    _portal(canvas, plan, stone, portal, choice(style.portal_crown), choice(style.flank))
+            draw_pediment(canvas, crown, bay.x, top, bay.half * 1.35, stone)
+    _draw_portal(canvas, plan, stone, portal, choice(style.portal_crown), choice(style.flank))
 
 
 def _down_to(ground: float, bay: Bay) -> Bay:
@@ -147,21 +149,23 @@ def _down_to(ground: float, bay: Bay) -> Bay:
     return replace(bay, base=ground, height=bay.height + ground - bay.base, door=True)
 
 
-def _portal(canvas: Canvas, plan: Plan, stone: Stone, name: str, crown: str, flank: str) -> None:
+def _draw_portal(
+    canvas: Canvas, plan: Plan, stone: Stone, name: str, crown: str, flank: str
+) -> None:
     bay = plan.portal
     draw_opening(canvas, name, replace(bay, height=bay.height * 0.94) if crown else bay, stone)
     if flank:
         for side in (-1, 1):
             shaft = Bay(bay.x + side * (bay.half * 1.3 + 0.032), bay.base, 0.03, bay.height + 0.02)
-            column(canvas, shaft, stone, twisted=True)
+            draw_column(canvas, shaft, stone, twisted=True)
     if crown:
         half = bay.half * 1.4 + (0.06 if flank else 0.015)
-        pediment(canvas, crown, bay.x, bay.base - bay.height - 0.035, half, stone)
+        draw_pediment(canvas, crown, bay.x, bay.base - bay.height - 0.035, half, stone)
 
 
-def _pinnacles(canvas: Canvas, plan: Plan, stone: Stone, count: int) -> None:
+def _draw_pinnacles(canvas: Canvas, plan: Plan, stone: Stone, count: int) -> None:
     for x in np.linspace(plan.left + 0.05, plan.right - 0.05, count):
-        pinnacle(canvas, Bay(float(x), plan.roof - 0.01, 0.034, 0.19), stone)
+        draw_pinnacle(canvas, Bay(float(x), plan.roof - 0.01, 0.034, 0.19), stone)
 
 
 SKIES = palette("8eb8de baccda e2cebe 6c96cc")
@@ -197,7 +201,7 @@ def draw_ground(canvas: Canvas, rng: Rng, level: float) -> None:
 
 def draw_skyline(canvas: Canvas, rng: Rng, level: float) -> None:
     """Roofs and hills far behind."""
-    colour = mixed(random_colour(rng, LEAVES), (176, 190, 206), 0.6)
+    colour = mix(random_colour(rng, LEAVES), (176, 190, 206), 0.6)
     heights = level - rng.uniform(0.12, 0.4, 6)
     ridge = [(-0.3, level), *zip(np.linspace(-0.3, 1.3, 6), heights, strict=True), (1.3, level)]
     canvas.fill(smooth(ridge), colour)
@@ -207,17 +211,17 @@ def draw_foreground(canvas: Canvas, rng: Rng, level: float) -> None:
     """Things that pass or stand in front, mostly at the sides."""
     side = float(rng.choice([-0.02, 1.02])) + rng.uniform(-0.04, 0.04)
     if chance(rng, 0.35):
-        _tree(canvas, rng, side, level + 0.05)
+        _draw_tree(canvas, rng, side, level + 0.05)
     if chance(rng, 0.35):
-        _lamp(canvas, rng, float(rng.choice([0.06, 0.94])), level + 0.06)
+        _draw_street_lamp(canvas, rng, float(rng.choice([0.06, 0.94])), level + 0.06)
     if chance(rng, 0.2):
-        _car(canvas, rng, rng.uniform(0.05, 0.95), min(level + 0.1, 0.99))
+        _draw_car(canvas, rng, rng.uniform(0.05, 0.95), min(level + 0.1, 0.99))
     for _ in range(int(rng.integers(0, 4))):
         x, y = rng.uniform(0.05, 0.95), level + rng.uniform(0.02, 0.07)
-        _passer_by(canvas, rng, x, y)
+        _draw_passer_by(canvas, rng, x, y)
 
 
-def _tree(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
+def _draw_tree(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     leaf, height = random_colour(rng, LEAVES), rng.uniform(0.35, 0.6)
     canvas.fill(limb(x, y, x, y - height * 0.7, 0.035, 0.02), (92, 70, 52))
     for index in range(7):
@@ -226,7 +230,7 @@ def _tree(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
         canvas.fill(crown, shade(leaf, 0.75 + 0.07 * index))
 
 
-def _lamp(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
+def _draw_street_lamp(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     height = rng.uniform(0.35, 0.5)
     iron: Colour = (44, 46, 50)
     canvas.fill(rectangle(x - 0.02, y - 0.03, x + 0.02, y), iron)
@@ -236,7 +240,7 @@ def _lamp(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     canvas.fill([(x - 0.03, top - 0.06), (x, top - 0.09), (x + 0.03, top - 0.06)], iron)
 
 
-def _passer_by(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
+def _draw_passer_by(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     height, colour = rng.uniform(0.1, 0.14), random_colour(rng, CLOTHES)
     canvas.tint(ellipse(x + 0.01, y, 0.025, 0.006), (0, 0, 0), 0.3)
     for shift in (-0.008, 0.01):
@@ -245,7 +249,7 @@ def _passer_by(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     canvas.fill(ellipse(x, y - height * 0.92, height * 0.1), (206, 164, 132))
 
 
-def _car(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
+def _draw_car(canvas: Canvas, rng: Rng, x: float, y: float) -> None:
     colour = random_colour(rng, CLOTHES)
     cabin = polygon("-0.07,-0.06 -0.03,-0.11 0.05,-0.11 0.09,-0.06") + (x, y)
     canvas.fill(smooth(cabin), (64, 76, 90))

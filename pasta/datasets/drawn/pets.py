@@ -19,15 +19,15 @@ from pasta.datasets.drawn.canvas import (
     curve,
     ellipse,
     limb,
-    mirrored,
+    mirror,
     polygon,
     pose,
     ribbon,
     shade,
-    shrunk,
+    shrink,
     smooth,
 )
-from pasta.datasets.drawn.surface import chance, coat, darker, mixed, palette, random_colour
+from pasta.datasets.drawn.surface import chance, coat, darken, mix, palette, random_colour
 
 PINK: Colour = (222, 146, 142)
 TONGUE: Colour = (222, 96, 108)
@@ -48,14 +48,14 @@ class Markings:
     muzzle: Colour
 
 
-def markings(rng: Rng, colour: Colour, stripes: float, pale: bool) -> Markings:
+def choose_markings(rng: Rng, colour: Colour, stripes: float, pale: bool) -> Markings:
     """Choose markings; they only darken or lighten the coat's own colour."""
     striped = chance(rng, stripes)
-    muzzle = mixed(colour, (248, 242, 232), 0.55) if pale else shade(colour, 0.62)
+    muzzle = mix(colour, (248, 242, 232), 0.55) if pale else shade(colour, 0.62)
     return Markings(striped, not striped and chance(rng, 0.5), muzzle)
 
 
-def eye(canvas: Canvas, x: float, y: float, radius: float, iris: Colour, slit: float) -> None:
+def draw_eye(canvas: Canvas, x: float, y: float, radius: float, iris: Colour, slit: float) -> None:
     """An eye; ``slit`` is how wide the pupil is."""
     canvas.fill(ellipse(x, y, radius * 1.16, radius * 1.1), INK)
     canvas.fill(ellipse(x, y, radius * 1.1, radius), iris, "eye")
@@ -63,25 +63,25 @@ def eye(canvas: Canvas, x: float, y: float, radius: float, iris: Colour, slit: f
     canvas.decorate(ellipse(x + radius * 0.3, y + radius * 0.35, radius * 0.28), WHITE)
 
 
-def cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
+def draw_cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     """A round head, big pointed ears, slit eyes, a short muzzle, whiskers."""
     turn = rng.uniform(-0.14, 0.14)
     corners = CAT_EARS[int(rng.integers(len(CAT_EARS)))]
-    for outline in (polygon(corners), mirrored(corners)):
+    for outline in (polygon(corners), mirror(corners)):
         canvas.fill(outline, fur.dim, "ear")
-        canvas.decorate(shrunk(outline, 0.62), PINK)
+        canvas.decorate(shrink(outline, 0.62), PINK)
     skull = smooth("-0.7,0.78 0.7,0.78 1.1,0.1 0.85,-0.6 0,-0.92 -0.85,-0.6 -1.1,0.1")
     canvas.solid(skull, fur, "head")
     if marks.stripes:
         for x in (-0.22, 0.0, 0.22):
             mark = [(x - 0.06 + turn, 0.75), (x + 0.06 + turn, 0.75), (x * 0.7 + turn, 0.38)]
-            canvas.decorate(mark, darker(fur.colour))
+            canvas.decorate(mark, darken(fur.colour))
         for side in (-1, 1):
             for y in (-0.1, -0.32):
-                canvas.stroke([(side * 0.95, y), (side * 0.66, y + 0.04)], darker(fur.colour), 0.09)
+                canvas.stroke([(side * 0.95, y), (side * 0.66, y + 0.04)], darken(fur.colour), 0.09)
     iris = random_colour(rng, EYES)
     for side in (-1, 1):
-        eye(canvas, side * 0.44 + turn, 0.12, 0.23, iris, 0.26)
+        draw_eye(canvas, side * 0.44 + turn, 0.12, 0.23, iris, 0.26)
     # Part of the head: in Pascal Part a dog has a muzzle and a cat has none.
     for side in (-1, 1):
         canvas.decorate(ellipse(side * 0.18 + turn * 1.3, -0.42, 0.26, 0.23), marks.muzzle)
@@ -90,14 +90,14 @@ def cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     canvas.stroke(curve([(x - 0.24, -0.48), (x - 0.1, -0.66), (x, -0.46)], 6), INK, 0.05)
     canvas.stroke(curve([(x + 0.24, -0.48), (x + 0.1, -0.66), (x, -0.46)], 6), INK, 0.05)
     canvas.fill([(x - 0.15, -0.17), (x + 0.15, -0.17), (x, -0.36)], shade(PINK, 0.85), "nose")
-    hair = mixed(fur.colour, WHITE, 0.75)
+    hair = mix(fur.colour, WHITE, 0.75)
     for side in (-1, 1):
         for drop in (-0.12, 0.02, 0.16):
             tip = (side * 1.4, -0.44 - drop * 1.6)
             canvas.stroke([(side * 0.34, -0.4 - drop * 0.4), tip], hair, 0.035)
 
 
-def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
+def draw_dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     """A long head with a broad muzzle and nose, ears that hang, sometimes the tongue out."""
     turn = rng.uniform(-0.16, 0.16)
     skull = smooth(
@@ -108,11 +108,11 @@ def dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
         side = -1 if chance(rng, 0.5) else 1
         canvas.decorate(ellipse(side * 0.36 + turn, 0.28, 0.3, 0.38), shade(fur.colour, 0.6))
     corners = smooth(HANGING_EARS[int(rng.integers(len(HANGING_EARS)))])
-    for outline in (corners, mirrored(corners)):
+    for outline in (corners, mirror(corners)):
         canvas.fill(outline, shade(fur.colour, 0.5), "ear")
-        canvas.decorate(shrunk(outline, 0.8), shade(fur.colour, 0.64))
+        canvas.decorate(shrink(outline, 0.8), shade(fur.colour, 0.64))
     for side in (-1, 1):
-        eye(canvas, side * 0.36 + turn, 0.26, 0.15, (104, 66, 40), 0.6)
+        draw_eye(canvas, side * 0.36 + turn, 0.26, 0.15, (104, 66, 40), 0.6)
     x = turn * 1.5
     if chance(rng, 0.5):
         tongue = polygon("-0.2,-0.8 0.2,-0.8 0.2,-1.4 -0.2,-1.4") + (x, 0)
@@ -176,16 +176,16 @@ PROFILES: dict[str, Profile] = {
 }
 
 
-def profile_head(
+def draw_profile_head(
     canvas: Canvas, shape: Profile, skin: Coat, muzzle: Colour, *, horned: bool
 ) -> None:
     """Draw a head from the side in units of its length, looking right."""
     if horned:
-        _horn(canvas, polygon(shape.horn) + (0.07, 0.03), (172, 160, 140))
+        _draw_horn(canvas, polygon(shape.horn) + (0.07, 0.03), (172, 160, 140))
     canvas.solid(smooth(shape.skull), skin, "head")
     snout = smooth(shape.muzzle)
     canvas.fill(snout, shade(muzzle, 0.8), "muzzle")
-    canvas.decorate(shrunk(snout, 0.8) + (0, 0.03), muzzle)
+    canvas.decorate(shrink(snout, 0.8) + (0, 0.03), muzzle)
     x, y, radius = shape.nostril
     part = "nose" if shape.nosed else canvas.latest()
     canvas.fill(ellipse(x, y, radius, radius * 0.85), INK, part)
@@ -194,13 +194,13 @@ def profile_head(
     canvas.stroke([(mouth[:, 0].max() - 0.1, low * 0.72), (0.5, low * 0.5)], INK, 0.025)
     ear = smooth(shape.ear)
     canvas.fill(ear, shade(skin.colour, 0.6), "ear")
-    canvas.decorate(shrunk(ear, 0.7), shade(skin.colour, 0.8))
-    eye(canvas, *shape.eye, (92, 62, 42), 0.7)
+    canvas.decorate(shrink(ear, 0.7), shade(skin.colour, 0.8))
+    draw_eye(canvas, *shape.eye, (92, 62, 42), 0.7)
     if horned:
-        _horn(canvas, shape.horn, (226, 214, 188))
+        _draw_horn(canvas, shape.horn, (226, 214, 188))
 
 
-def _horn(canvas: Canvas, path: ArrayLike, colour: Colour) -> None:
+def _draw_horn(canvas: Canvas, path: ArrayLike, colour: Colour) -> None:
     horn = curve(path)
     canvas.fill(ribbon(horn, 0.17, 0.05), shade(colour, 0.8), "horn")
     canvas.decorate(ribbon(horn + (-0.01, 0.01), 0.1, 0.02), colour)
@@ -262,7 +262,7 @@ SHEEP = Build(
 )  # fmt: skip
 
 
-def walker(
+def draw_walking_body(
     canvas: Canvas, rng: Rng, build: Build, fur: Coat, limbs: Coat
 ) -> tuple[Points, tuple[float, float]]:
     """Draw a standing or walking body from the side; return its outline and where the head goes."""
@@ -278,7 +278,7 @@ def walker(
         x, y = tail[-1] + (0.03 - half, top - 0.05)
         canvas.fill(ellipse(x, y - 0.03, build.tuft * 0.8, build.tuft * 1.4), limbs.dim, tail_part)
     for place, swing in ((-0.36, -stride), (0.34, stride)):
-        _leg(canvas, build, place * build.length + 0.06, swing + 0.02, limbs, near=False)
+        _draw_leg(canvas, build, place * build.length + 0.06, swing + 0.02, limbs, near=False)
     reach, rise, low, high = build.neck
     shoulder = (half * 0.72, top - build.depth * 0.38)
     head = (half + reach, top + rise)
@@ -286,11 +286,13 @@ def walker(
     trunk = smooth(polygon(TRUNK) * (half, build.depth) + (0, build.leg))
     canvas.solid(trunk, fur, "torso")
     for place, swing in ((-0.38, stride), (0.36, -stride)):
-        _leg(canvas, build, place * build.length, swing, limbs, near=True)
+        _draw_leg(canvas, build, place * build.length, swing, limbs, near=True)
     return trunk, head
 
 
-def _leg(canvas: Canvas, build: Build, x: float, swing: float, skin: Coat, *, near: bool) -> None:
+def _draw_leg(
+    canvas: Canvas, build: Build, x: float, swing: float, skin: Coat, *, near: bool
+) -> None:
     width = build.leg_width
     knee = (x + swing * 0.3, build.leg * 0.5)
     thigh = limb(x, build.leg + build.depth * 0.3, *knee, width * 1.7, width)
@@ -305,10 +307,10 @@ def _leg(canvas: Canvas, build: Build, x: float, swing: float, skin: Coat, *, ne
         canvas.fill(hoof, (58, 50, 46) if near else (40, 36, 36), "hoof")
     else:
         toes = ellipse(x + width * 0.3, width * 0.35, width * 0.75, width * 0.42)
-        canvas.fill(toes, mixed(skin.colour, PALE, 0.35 if near else 0.1), "foot")
+        canvas.fill(toes, mix(skin.colour, PALE, 0.35 if near else 0.1), "foot")
 
 
-def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) -> None:
+def draw_markings(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) -> None:
     """Stripes down the back, or patches, that stay inside the trunk."""
     low, high = trunk.min(0), trunk.max(0)
     width, height = high - low
@@ -316,7 +318,7 @@ def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) 
         for x in np.linspace(low[0] + width * 0.15, high[0] - width * 0.18, 6).tolist():
             ends = high[1] - height * 0.05, high[1] - height * 0.3, low[1] + height * 0.38
             path = curve(np.column_stack([(x, x - 0.02, x + 0.01), ends]), 6)
-            canvas.decorate(ribbon(path, 0.034, 0.008), darker(fur.colour))
+            canvas.decorate(ribbon(path, 0.034, 0.008), darken(fur.colour))
     if marks.patches:
         for share in (0.24, 0.52, 0.76):
             if chance(rng, 0.7):
@@ -328,7 +330,7 @@ def marked(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) 
                 canvas.decorate(blot, shade(fur.colour, 0.55))
 
 
-def sitter(
+def draw_sitting_body(
     canvas: Canvas, rng: Rng, build: Build, fur: Coat, marks: Markings
 ) -> tuple[float, float]:
     """Draw a body that sits and looks at us; return where the head goes."""
@@ -341,52 +343,54 @@ def sitter(
     for side in (-1, 1):
         part = canvas.instance("leg")
         canvas.solid(ellipse(side * 0.17, 0.13, 0.12, 0.13), fur, part)
-        canvas.fill(ellipse(side * 0.2, 0.035, 0.085, 0.035), mixed(fur.colour, PALE, 0.3), "foot")
+        canvas.fill(ellipse(side * 0.2, 0.035, 0.085, 0.035), mix(fur.colour, PALE, 0.3), "foot")
     trunk = smooth("-0.12,0.6 0.12,0.6 0.2,0.4 0.21,0.16 0.14,0.04 -0.14,0.04 -0.21,0.16 -0.2,0.4")
     canvas.solid(trunk, fur, "torso")
     if marks.stripes:
         for y in (0.24, 0.33, 0.42):
             stripe = ribbon(curve([(0.185, y + 0.02), (0.12, y), (0.09, y - 0.02)], 5), 0.03, 0.008)
-            canvas.decorate(stripe, darker(fur.colour))
-            canvas.decorate(mirrored(stripe), darker(fur.colour))
+            canvas.decorate(stripe, darken(fur.colour))
+            canvas.decorate(mirror(stripe), darken(fur.colour))
     chest = smooth("-0.09,0.55 0.09,0.55 0.12,0.4 0.05,0.1 -0.05,0.1 -0.12,0.4")
     canvas.decorate(chest, shade(fur.colour, 1.22))
     for side in (-1, 1):
         part = canvas.instance("leg")
         canvas.solid(limb(side * 0.085, 0.34, side * 0.08, 0.05, 0.11, 0.085), fur, part)
-        canvas.fill(ellipse(side * 0.08, 0.035, 0.065, 0.04), mixed(fur.colour, PALE, 0.45), "foot")
+        canvas.fill(ellipse(side * 0.08, 0.035, 0.065, 0.04), mix(fur.colour, PALE, 0.45), "foot")
     canvas.solid(limb(0, 0.52, lean * 0.5, 0.62, 0.24, 0.22), fur, "neck")
     return lean, 0.74
 
 
-def _pet(canvas: Canvas, rng: Rng, build: Build, fur: Coat, marks: Markings, face: Face) -> None:
+def _draw_pet(
+    canvas: Canvas, rng: Rng, build: Build, fur: Coat, marks: Markings, face: Face
+) -> None:
     nod = rng.uniform(-0.14, 0.14)
     sits = chance(rng, 0.5)
     with canvas.placed(pose(0.0 if sits else -0.07)):
         if sits:
-            x, y = sitter(canvas, rng, build, fur, marks)
+            x, y = draw_sitting_body(canvas, rng, build, fur, marks)
         else:
-            trunk, (x, y) = walker(canvas, rng, build, fur, fur)
-            marked(canvas, rng, trunk, fur, marks)
+            trunk, (x, y) = draw_walking_body(canvas, rng, build, fur, fur)
+            draw_markings(canvas, rng, trunk, fur, marks)
         with canvas.placed(pose(x, y, build.head, angle=nod)):
             face(canvas, rng, fur, marks)
 
 
-def cat(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_cat(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A cat, sitting before us or standing sideways, its face towards us."""
     fur = coat(canvas, rng, colour)
-    _pet(canvas, rng, CAT, fur, markings(rng, colour, 0.42, pale=True), cat_face)
+    _draw_pet(canvas, rng, CAT, fur, choose_markings(rng, colour, 0.42, pale=True), draw_cat_face)
 
 
-def dog(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_dog(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A dog, from the front or with its long head in profile."""
     fur = coat(canvas, rng, colour)
-    marks = markings(rng, colour, 0.0, pale=False)
+    marks = choose_markings(rng, colour, 0.0, pale=False)
     if chance(rng, 0.6):
-        _pet(canvas, rng, DOG, fur, marks, dog_face)
+        _draw_pet(canvas, rng, DOG, fur, marks, draw_dog_face)
         return
     with canvas.placed(pose(-0.12, 0, 0.9)):
-        trunk, (x, y) = walker(canvas, rng, DOG, fur, fur)
-        marked(canvas, rng, trunk, fur, marks)
+        trunk, (x, y) = draw_walking_body(canvas, rng, DOG, fur, fur)
+        draw_markings(canvas, rng, trunk, fur, marks)
         with canvas.placed(pose(x - 0.02, y + 0.03, 0.38, angle=rng.uniform(-0.25, 0.2))):
-            profile_head(canvas, PROFILES["dog"], fur, marks.muzzle, horned=False)
+            draw_profile_head(canvas, PROFILES["dog"], fur, marks.muzzle, horned=False)

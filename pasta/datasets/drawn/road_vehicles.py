@@ -15,17 +15,17 @@ from pasta.datasets.drawn.canvas import (
     Coat,
     Colour,
     Rng,
+    complete,
     ellipse,
     limb,
     parallelogram,
     polygon,
     rectangle,
     shade,
-    shrunk,
+    shrink,
     smooth,
-    symmetric,
 )
-from pasta.datasets.drawn.surface import chance, darker, mixed, palette, random_colour, varnish
+from pasta.datasets.drawn.surface import chance, darken, mix, palette, random_colour, varnish
 
 Front = Callable[[Canvas, Coat], None]
 GLASS: Colour = (92, 116, 134)
@@ -82,7 +82,9 @@ BUS = Shape(
 )  # fmt: skip
 
 
-def wheel(canvas: Canvas, x: float, y: float, radius: float, concept: str | int = "wheel") -> None:
+def draw_wheel(
+    canvas: Canvas, x: float, y: float, radius: float, concept: str | int = "wheel"
+) -> None:
     """A tyre on a steel rim."""
     canvas.fill(ellipse(x, y, radius), RUBBER, concept)
     canvas.decorate(ellipse(x, y, radius * 0.66), shade(STEEL, 0.7))
@@ -90,52 +92,52 @@ def wheel(canvas: Canvas, x: float, y: float, radius: float, concept: str | int 
     canvas.decorate(ellipse(x, y, radius * 0.18), shade(STEEL, 0.45))
 
 
-def glass(canvas: Canvas, outline: ArrayLike) -> None:
+def draw_pane(canvas: Canvas, outline: ArrayLike) -> None:
     """A pane that reflects the sky along one diagonal."""
     pane = polygon(outline)
     canvas.fill(pane, GLASS, "window")
-    canvas.decorate(shrunk(pane, 0.82), shade(GLASS, 1.2))
+    canvas.decorate(shrink(pane, 0.82), shade(GLASS, 1.2))
     low, high = pane.min(0), pane.max(0)
     width, height = high - low
     bar = low + polygon("0.3,0.15 0.45,0.15 0.68,0.85 0.53,0.85") * (width, height)
     canvas.gloss(bar, 0.35)
 
 
-def lamp(canvas: Canvas, x: float, y: float, rx: float, ry: float) -> None:
+def draw_headlight(canvas: Canvas, x: float, y: float, rx: float, ry: float) -> None:
     """A headlight."""
     canvas.fill(ellipse(x, y, rx * 1.2, ry * 1.2), (90, 90, 94), "headlight")
     canvas.fill(ellipse(x, y, rx, ry), LAMP, canvas.latest())
     canvas.decorate(ellipse(x, y + ry * 0.2, rx * 0.5, ry * 0.5), (255, 255, 246))
 
 
-def plate(canvas: Canvas, x: float, y: float, width: float, height: float) -> None:
+def draw_plate(canvas: Canvas, x: float, y: float, width: float, height: float) -> None:
     """A licence plate with something written on it."""
     outline = rectangle(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
     canvas.fill(outline, (240, 238, 226), "license_plate")
     canvas.stroke([(x - width * 0.36, y), (x + width * 0.36, y)], INK, height * 0.3)
 
 
-def car_front(canvas: Canvas, paint: Coat) -> None:
+def draw_car_front(canvas: Canvas, paint: Coat) -> None:
     """Grille, headlights and licence plate on the unit square."""
     canvas.decorate(rectangle(0.3, 0.45, 0.7, 0.8), shade(INK, 1.6))
     canvas.decorate(rectangle(0.0, 0.0, 1.0, 0.14), shade(paint.colour, 0.5))
     for x in (0.15, 0.85):
-        lamp(canvas, x, 0.64, 0.12, 0.2)
-    plate(canvas, 0.5, 0.26, 0.36, 0.2)
+        draw_headlight(canvas, x, 0.64, 0.12, 0.2)
+    draw_plate(canvas, 0.5, 0.26, 0.36, 0.2)
 
 
-def bus_front(canvas: Canvas, paint: Coat) -> None:
+def draw_bus_front(canvas: Canvas, paint: Coat) -> None:
     """A broad windscreen, a destination sign, headlights and licence plate on the unit square."""
-    glass(canvas, rectangle(0.06, 0.42, 0.94, 0.84))
+    draw_pane(canvas, rectangle(0.06, 0.42, 0.94, 0.84))
     canvas.decorate(rectangle(0.2, 0.88, 0.8, 0.97), INK)
     canvas.decorate(rectangle(0.26, 0.9, 0.74, 0.95), (244, 186, 74))
     canvas.decorate(rectangle(0.0, 0.0, 1.0, 0.07), shade(paint.colour, 0.5))
     for x in (0.16, 0.84):
-        lamp(canvas, x, 0.24, 0.1, 0.07)
-    plate(canvas, 0.5, 0.15, 0.3, 0.09)
+        draw_headlight(canvas, x, 0.24, 0.1, 0.07)
+    draw_plate(canvas, 0.5, 0.15, 0.3, 0.09)
 
 
-def swept(
+def draw_front_and_roof(
     canvas: Canvas, shape: Shape, paint: Coat, depth: tuple[float, float], part: int, front: Front
 ) -> None:
     """The roof, the windscreen and the front of a vehicle turned towards us."""
@@ -147,13 +149,13 @@ def swept(
         run = second - first
         canvas.fill(face, paint.lit if abs(run[0]) > abs(run[1]) else paint.dim, part)
         if edge == shape.screen:
-            glass(canvas, shrunk(face, 0.86))
+            draw_pane(canvas, shrink(face, 0.86))
     top, bottom = corners[shape.nose], corners[shape.nose + 1]
     with canvas.placed(parallelogram(bottom, slant, top - bottom)):
         front(canvas, paint)
 
 
-def side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | None) -> None:
+def draw_side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | None) -> None:
     """The side itself: lit from above, with its doors, windows and wheels."""
     corners = polygon(shape.outline)
     canvas.fill(corners, paint.plain, part)
@@ -168,17 +170,17 @@ def side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | No
         door = polygon(corners_of_door)
         canvas.mark(door, "door")
         canvas.tint(door, INK, 0.08)
-        canvas.stroke([*door, door[0]], darker(paint.colour), 0.008)
+        canvas.stroke([*door, door[0]], darken(paint.colour), 0.008)
         knob = door.max(0) - (0.03, 0.05)
         canvas.stroke([knob - (0.03, 0), knob], STEEL, 0.012)
     for window in shape.windows:
-        glass(canvas, window)
+        draw_pane(canvas, window)
     for x in shape.wheels:
         canvas.fill(ellipse(x, shape.radius, shape.radius * 1.16), shade(INK, 0.8), part)
-        wheel(canvas, x, shape.radius, shape.radius)
+        draw_wheel(canvas, x, shape.radius, shape.radius)
 
 
-def _aside(
+def _draw_from_side(
     canvas: Canvas, rng: Rng, shape: Shape, paint: Coat, front: Front, band: Colour | None
 ) -> None:
     turned = chance(rng, 0.6)
@@ -192,21 +194,21 @@ def _aside(
         for x in shape.wheels[-1:]:
             far_wheel = ellipse(x + inner[0] * 0.92, shape.radius + inner[1] * 0.5, shape.radius)
             canvas.fill(far_wheel, RUBBER, "wheel")
-        swept(canvas, shape, paint, inner, part, front if turned else _lamp_only)
-        side(canvas, shape, paint, part, band)
+        draw_front_and_roof(canvas, shape, paint, inner, part, front if turned else _draw_bumper)
+        draw_side(canvas, shape, paint, part, band)
         x, y = shape.mirror
-        canvas.fill(ellipse(x, y, 0.035, 0.028), darker(paint.colour), "mirror")
+        canvas.fill(ellipse(x, y, 0.035, 0.028), darken(paint.colour), "mirror")
     if not turned:
         corner = polygon(shape.outline)[shape.nose]
-        lamp(canvas, corner[0] - 0.03, corner[1] - 0.03, 0.026, 0.03)
-        plate(canvas, corner[0] - 0.03, 0.15, 0.075, 0.045)
+        draw_headlight(canvas, corner[0] - 0.03, corner[1] - 0.03, 0.026, 0.03)
+        draw_plate(canvas, corner[0] - 0.03, 0.15, 0.075, 0.045)
 
 
-def _lamp_only(canvas: Canvas, paint: Coat) -> None:
+def _draw_bumper(canvas: Canvas, paint: Coat) -> None:
     canvas.decorate(rectangle(0.0, 0.0, 1.0, 0.3), shade(paint.colour, 0.5))
 
 
-def _ahead(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) -> None:
+def _draw_from_front(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) -> None:
     """A vehicle seen from the front; ``hood`` is how much of its height is below the windscreen."""
     canvas.shadow(0.9)
     part = canvas.instance("bodywork")
@@ -216,8 +218,8 @@ def _ahead(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) 
     if hood < 1:
         cabin = np.array([(-0.38, waist - 0.02), (-0.27, tall), (0.27, tall), (0.38, waist - 0.02)])
         canvas.fill(cabin, paint.plain, part)
-        glass(canvas, cabin * (0.86, 1) + ((0, 0.02), (0, -0.04), (0, -0.04), (0, 0.02)))
-    face = symmetric([(0.38, waist), (0.44, waist - 0.05), (0.43, 0.07)])
+        draw_pane(canvas, cabin * (0.86, 1) + ((0, 0.02), (0, -0.04), (0, -0.04), (0, 0.02)))
+    face = complete([(0.38, waist), (0.44, waist - 0.05), (0.43, 0.07)])
     canvas.fill(face, paint.plain, part)
     canvas.gloss(rectangle(-0.38, waist - 0.06, 0.38, waist - 0.02), 0.15)
     with canvas.placed(
@@ -226,34 +228,36 @@ def _ahead(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) 
         front(canvas, paint)
     height, long = (waist + 0.05, 0.05) if hood < 1 else (tall * 0.7, 0.09)
     for sign in (-1, 1):
-        edge = darker(paint.colour)
+        edge = darken(paint.colour)
         canvas.stroke([(sign * 0.36, height - 0.02), (sign * 0.45, height)], edge, 0.03, part)
         canvas.fill(ellipse(sign * 0.47, height, 0.055, long), edge, "mirror")
         canvas.decorate(ellipse(sign * 0.47, height, 0.035, long * 0.65), STEEL)
 
 
-def car(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_car(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A car from the side, from a corner or from the front."""
     paint = varnish(canvas, rng, colour)
     if chance(rng, 0.25):
-        _ahead(canvas, paint, rng.uniform(0.6, 0.7), 0.6, car_front)
+        _draw_from_front(canvas, paint, rng.uniform(0.6, 0.7), 0.6, draw_car_front)
     else:
-        _aside(canvas, rng, CARS[int(rng.integers(len(CARS)))], paint, car_front, None)
+        _draw_from_side(
+            canvas, rng, CARS[int(rng.integers(len(CARS)))], paint, draw_car_front, None
+        )
 
 
-def bus(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_bus(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A bus from the side, from a corner or from the front."""
     paint = varnish(canvas, rng, colour)
     if chance(rng, 0.25):
-        _ahead(canvas, paint, rng.uniform(0.88, 1.0), 1.0, bus_front)
+        _draw_from_front(canvas, paint, rng.uniform(0.88, 1.0), 1.0, draw_bus_front)
     else:
-        _aside(canvas, rng, BUS, paint, bus_front, mixed(colour, (250, 246, 236), 0.7))
+        _draw_from_side(canvas, rng, BUS, paint, draw_bus_front, mix(colour, (250, 246, 236), 0.7))
 
 
 LEATHER = palette("302c2c 744830 543e34")
 
 
-def _spoked(canvas: Canvas, x: float, radius: float, turn: float) -> None:
+def _draw_spoked_wheel(canvas: Canvas, x: float, radius: float, turn: float) -> None:
     """A wheel one can look through; all of its disc counts as wheel."""
     circle = ellipse(x, radius, radius * 0.94)
     canvas.mark(ellipse(x, radius, radius), "wheel")
@@ -267,14 +271,14 @@ def _spoked(canvas: Canvas, x: float, radius: float, turn: float) -> None:
     canvas.decorate(ellipse(x, radius, 0.025), STEEL)
 
 
-def bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """A diamond or step-through frame between two thin wheels."""
     radius = rng.uniform(0.2, 0.23)
     rear, front = (-0.29, radius), (0.29, radius)
     crank, seat, post = (-0.04, radius * 0.95), (-0.13, 0.5), (0.2, 0.52)
     canvas.shadow(0.95)
     for x, _ in (rear, front):
-        _spoked(canvas, x, radius, rng.uniform(0, 1))
+        _draw_spoked_wheel(canvas, x, radius, rng.uniform(0, 1))
     low = chance(rng, 0.3)
     top = (-0.09, 0.36) if low else seat
     tubes = [(rear, crank), (rear, seat), (crank, seat), (crank, post), (top, post)]
@@ -287,28 +291,28 @@ def bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     canvas.decorate(ellipse(*crank, 0.02), INK)
     canvas.stroke([(rear[0], radius + 0.03), (crank[0], crank[1] + 0.062)], INK, 0.01)
     canvas.stroke([(rear[0], radius - 0.03), (crank[0], crank[1] - 0.062)], INK, 0.01)
-    _pedals(canvas, crank, rng.uniform(0, math.pi))
+    _draw_pedals(canvas, crank, rng.uniform(0, math.pi))
     canvas.stroke([seat, (-0.145, 0.57)], STEEL, 0.022)
     leather = random_colour(rng, LEATHER)
     saddle = smooth("-0.26,0.58 -0.25,0.64 -0.14,0.62 -0.02,0.605 -0.02,0.58 -0.14,0.565")
     canvas.fill(saddle, leather, "saddle")
     canvas.gloss(saddle * (0.7, 0.4) + (-0.042, 0.372), 0.2)
-    _bars(canvas, rng, post, leather)
+    _draw_handlebar(canvas, rng, post, leather)
     if chance(rng, 0.75):
-        lamp(canvas, 0.27, 0.53, 0.034, 0.036)
+        draw_headlight(canvas, 0.27, 0.53, 0.034, 0.036)
     if chance(rng, 0.35):
         canvas.stroke([(-0.42, 0.47), (-0.18, 0.47)], INK, 0.018)
         canvas.stroke([(-0.36, 0.47), rear], INK, 0.012)
 
 
-def _pedals(canvas: Canvas, crank: tuple[float, float], angle: float) -> None:
+def _draw_pedals(canvas: Canvas, crank: tuple[float, float], angle: float) -> None:
     for turn in (angle, angle + math.pi):
         x, y = crank[0] + math.cos(turn) * 0.1, crank[1] + math.sin(turn) * 0.1
         canvas.stroke([crank, (x, y)], shade(STEEL, 0.7), 0.02)
         canvas.stroke([(x - 0.035, y), (x + 0.035, y)], INK, 0.026)
 
 
-def _bars(canvas: Canvas, rng: Rng, post: tuple[float, float], grip: Colour) -> None:
+def _draw_handlebar(canvas: Canvas, rng: Rng, post: tuple[float, float], grip: Colour) -> None:
     bars = canvas.instance("handlebar")
     x, y = post
     canvas.stroke([(x, y), (x - 0.015, y + 0.09)], STEEL, 0.026, bars)
@@ -322,13 +326,13 @@ def _bars(canvas: Canvas, rng: Rng, post: tuple[float, float], grip: Colour) -> 
     canvas.stroke(path[-2:], grip, 0.042, bars)
 
 
-def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+def draw_motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     """Fat tyres, an engine block, a tank and a long saddle."""
     paint = varnish(canvas, rng, colour)
     radius = rng.uniform(0.18, 0.2)
     canvas.shadow(1.0)
     for x in (-0.31, 0.32):
-        wheel(canvas, x, radius, radius)
+        draw_wheel(canvas, x, radius, radius)
         canvas.decorate(ellipse(x, radius, radius * 0.4), shade(INK, 1.8))
         canvas.decorate(ellipse(x, radius, radius * 0.14), STEEL)
     body = canvas.instance("body")
@@ -340,7 +344,7 @@ def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     canvas.stroke(guard, paint.colour, 0.04, body)
     guard = ellipse(0.32, radius, radius * 1.12)[3:13]
     canvas.stroke(guard, paint.colour, 0.035, body)
-    _motor(canvas)
+    _draw_motor(canvas)
     canvas.fill(limb(-0.02, 0.16, -0.42, 0.17, 0.045, 0.07), shade(STEEL, 0.75), body)
     canvas.gloss(limb(-0.06, 0.17, -0.38, 0.185, 0.012), 0.5)
     rump = smooth("-0.06,0.46 -0.42,0.52 -0.46,0.46 -0.24,0.36 -0.04,0.36")
@@ -353,7 +357,7 @@ def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     if chance(rng, 0.35):
         fairing = smooth("0.12,0.5 0.2,0.68 0.32,0.6 0.34,0.42 0.2,0.36")
         canvas.solid(fairing, paint, body)
-    lamp(canvas, 0.275, 0.53, 0.05, 0.055)
+    draw_headlight(canvas, 0.275, 0.53, 0.05, 0.055)
     bars = canvas.instance("handlebar")
     canvas.stroke("0.19,0.54 0.16,0.66 0.06,0.69", shade(STEEL, 0.8), 0.03, bars)
     canvas.stroke([(0.1, 0.68), (0.03, 0.7)], INK, 0.045, bars)
@@ -361,11 +365,11 @@ def motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
         canvas.stroke([(0.16, 0.66), (0.13, 0.74)], STEEL, 0.015)
         canvas.fill(ellipse(0.12, 0.76, 0.045, 0.035), shade(STEEL, 0.6), "mirror")
     if chance(rng, 0.5):
-        plate(canvas, -0.46, 0.39, 0.07, 0.055)
+        draw_plate(canvas, -0.46, 0.39, 0.07, 0.055)
     canvas.decorate(ellipse(-0.46, 0.475, 0.02), shade(LAMP, 0.8))
 
 
-def _motor(canvas: Canvas) -> None:
+def _draw_motor(canvas: Canvas) -> None:
     """The engine block with its cooling fins."""
     block = smooth("-0.1,0.16 -0.12,0.38 0.14,0.4 0.17,0.2 0.08,0.12", 1)
     canvas.fill(block, (96, 98, 104), "engine")

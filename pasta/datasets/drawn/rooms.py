@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, polygon, rectangle, shade
-from pasta.datasets.drawn.surface import chance, mixed, palette, random_colour, texture
+from pasta.datasets.drawn.surface import chance, mix, palette, random_colour, texture
 
 SURFACES = palette(
     "e2d6c0 c4ced0 cebeaa b2c0b0 d6c4c4 a8b4c4 e2ded6 bea084 b28c64 96765a a4a2a0 c4b6a0"
@@ -33,30 +33,30 @@ def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
     room = Room(
         horizon=rng.uniform(0.52, 0.68), counter=rng.uniform(0.5, 0.66), stage=chance(rng, 0.3)
     )
-    wall = shade(mixed(random_colour(rng, SURFACES), hint, bias), 1.04)
-    _wall(canvas, rng, wall, room.horizon)
-    _floor(canvas, rng, shade(random_colour(rng, SURFACES), 1.06), room.horizon)
-    _opening(canvas, rng, shade(wall, 1.15), room.counter)
+    wall = shade(mix(random_colour(rng, SURFACES), hint, bias), 1.04)
+    _draw_wall(canvas, rng, wall, room.horizon)
+    _draw_floor(canvas, rng, shade(random_colour(rng, SURFACES), 1.06), room.horizon)
+    _draw_opening(canvas, rng, shade(wall, 1.15), room.counter)
     if chance(rng, 0.5):
-        _posters(canvas, rng, room.counter)
+        _draw_posters(canvas, rng, room.counter)
     if room.stage:
-        _stage(canvas, random_colour(rng, SURFACES), room.horizon)
+        _draw_platform(canvas, random_colour(rng, SURFACES), room.horizon)
     elif chance(rng, 0.5):
-        _rug(canvas, rng)
-    _counter(canvas, rng, shade(random_colour(rng, SURFACES), 1.08), room)
+        _draw_rug(canvas, rng)
+    _draw_counter(canvas, rng, shade(random_colour(rng, SURFACES), 1.08), room)
     if chance(rng, 0.45):
-        _lamp(canvas, rng)
+        _draw_lamp(canvas, rng)
     return room
 
 
-def shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
+def draw_shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
     """The soft dark patch that makes a thing stand rather than float."""
     for share, strength in ((0.5, 0.1), (0.42, 0.14)):
         patch = ellipse(x + 0.02 * width, y, width * share, width * 0.055)
         canvas.tint(patch, (20, 16, 24), strength)
 
 
-def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
+def _draw_platform(canvas: Canvas, colour: Colour, horizon: float) -> None:
     """A low platform across the floor."""
     back, front = max(horizon + 0.1, 0.74), 0.93
     canvas.fill(rectangle(0.02, front, 0.98, 0.985), shade(colour, 0.7))
@@ -65,7 +65,7 @@ def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
     canvas.tint(rectangle(0.02, 0.97, 0.98, 1.0), (10, 8, 12), 0.3)
 
 
-def _wall(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
+def _draw_wall(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     canvas.fill(rectangle(0, 0, 1, horizon), texture(rng, canvas.pixels, colour, contrast=0.12))
     pattern, step = int(rng.integers(4)), rng.uniform(0.07, 0.13)
     start = rng.uniform(0, step)
@@ -87,7 +87,7 @@ def _wall(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     canvas.decorate(rectangle(0, horizon - 0.02, 1, horizon), shade(colour, 1.12))
 
 
-def _floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
+def _draw_floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     floor = texture(rng, canvas.pixels, colour, contrast=0.25, cells=7)
     canvas.fill(rectangle(0, horizon, 1, 1), floor)
     vanish, step = rng.uniform(0.3, 0.7), rng.uniform(0.1, 0.22)
@@ -102,7 +102,7 @@ def _floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     canvas.tint(rectangle(0, horizon, 1, horizon + 0.025), (20, 16, 20), 0.3)
 
 
-def _opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
+def _draw_opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
     """A window onto the sky, or a doorway onto another room."""
     if chance(rng, 0.35):
         return
@@ -116,7 +116,7 @@ def _opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
         door = [(x, top), (inner, top + 0.05), (inner, low), (x, low)]
         canvas.fill(door, shade(gloom, 0.8))
         return
-    sky = mixed((150, 192, 226), (244, 204, 168), rng.random())
+    sky = mix((150, 192, 226), (244, 204, 168), rng.random())
     canvas.fill(rectangle(x, top, x + width, low), sky)
     hill = rng.uniform(0.55, 0.85)
     edge = top + (low - top) * hill
@@ -129,7 +129,7 @@ def _opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
     canvas.gloss(shine, 0.25)
 
 
-def _posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
+def _draw_posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
     for _ in range(int(rng.integers(1, 3))):
         x, y = rng.uniform(0.0, 0.85), rng.uniform(0.08, bottom - 0.26)
         width, height = rng.uniform(0.1, 0.2), rng.uniform(0.1, 0.2)
@@ -144,14 +144,14 @@ def _posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
             canvas.fill(ellipse(*place, *radii), random_colour(rng, PAINTS))
 
 
-def _rug(canvas: Canvas, rng: Rng) -> None:
+def _draw_rug(canvas: Canvas, rng: Rng) -> None:
     x, y = rng.uniform(0.25, 0.75), rng.uniform(0.86, 0.94)
     colour, border = random_colour(rng, PAINTS), random_colour(rng, PAINTS)
     for share, hue in ((1.0, border), (0.86, colour), (0.5, border), (0.42, colour)):
         canvas.fill(ellipse(x, y, 0.4 * share, 0.09 * share), hue)
 
 
-def _counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
+def _draw_counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
     """A long sideboard against the wall: every room has one, whatever stands on it."""
     left, right = rng.uniform(-0.1, 0.05), rng.uniform(0.95, 1.1)
     foot, top = max(room.horizon, room.counter + 0.06) + 0.07, room.counter
@@ -173,7 +173,7 @@ def _counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
     canvas.tint(rectangle(left, top + 0.04, right, top + 0.06), (10, 8, 12), 0.3)
 
 
-def _lamp(canvas: Canvas, rng: Rng) -> None:
+def _draw_lamp(canvas: Canvas, rng: Rng) -> None:
     x, y = rng.uniform(0.1, 0.9), rng.uniform(0.06, 0.16)
     colour = random_colour(rng, PAINTS)
     canvas.stroke([(x, 0), (x, y)], (50, 48, 52), 0.008, None)

@@ -88,7 +88,7 @@ def sketch(
     mirrors: bool = True,
 ) -> Sketch:
     """Collect marks and lists of marks, in drawing order."""
-    return Sketch(concept, stand, each(*marks), colours, accents, mirrors)
+    return Sketch(concept, stand, flatten(*marks), colours, accents, mirrors)
 
 
 def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
@@ -149,7 +149,7 @@ def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mar
     return Mark("glaze", polygon(points), paint, strength=strength)
 
 
-def each(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
+def flatten(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
     """Flatten marks and lists of marks, in drawing order."""
     return tuple(
         mark for group in groups for mark in ((group,) if isinstance(group, Mark) else group)
@@ -160,7 +160,7 @@ def at(
     places: ArrayLike, make: Callable[..., Mark | Iterable[Mark]], *args: object, **options: object
 ) -> tuple[Mark, ...]:
     """Repeat a mark at several places; ``make`` takes x and y first."""
-    return each(*(make(x, y, *args, **options) for x, y in polygon(places)))
+    return flatten(*(make(x, y, *args, **options) for x, y in polygon(places)))
 
 
 def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:

@@ -14,7 +14,7 @@ from pasta.datasets.drawn.sketch import (
     detail,
     disc,
     dot,
-    each,
+    flatten,
     line,
     on_floor,
     on_table,
@@ -93,7 +93,7 @@ def _horse_head(mane: str) -> list[Mark]:
 
 
 def _horse_marks(tail: str) -> tuple[Mark, ...]:
-    return each(
+    return flatten(
         body(limb(0.92, 0.38, 0.96, 0.72, 0.05, 0.07), tail, 0.9), trunk(_HORSE), _horse_head(tail)
     )
 

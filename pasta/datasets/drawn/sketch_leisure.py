@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Points, ellipse, limb, mirrored, polygon, rectangle
+from pasta.datasets.drawn.canvas import Points, ellipse, limb, mirror, polygon, rectangle
 from pasta.datasets.drawn.sketch import (
     Mark,
     at,
@@ -41,7 +41,7 @@ def _strings(x: float, y: float, rx: float, ry: float, count: int) -> list[Mark]
 def _board(x: float, width: float, nose: float) -> Points:
     """A board standing on its tail: rounded ends, the nose as pointed as asked."""
     right = np.array([(1 - nose, 0.04), (1, 0.26), (1, 0.76), (0.7, 0.97)])
-    outline = [(0.0, 0.0), *right, (0.0, 1.0), *mirrored(right)[::-1]]
+    outline = [(0.0, 0.0), *right, (0.0, 1.0), *mirror(right)[::-1]]
     return np.array(outline) * (width / 2, 1) + (x, 0)
 
 

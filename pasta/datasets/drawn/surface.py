@@ -26,7 +26,7 @@ SHARED = palette("3e3c40 807e82 e2dcd0 7a543c ce9254 b25c3a 767f8d b09c80")
 BRIGHT = palette("c63a32 3468b0 eeba3e 4a9460 e88038 865294 40a4ac e0e0dc")
 
 
-def noise(rng: Rng, pixels: int, cells: int) -> NDArray[np.float32]:
+def smooth_noise(rng: Rng, pixels: int, cells: int) -> NDArray[np.float32]:
     """Smooth value noise between 0 and 1: a coarse random grid, enlarged."""
     coarse = Image.fromarray(rng.random((cells + 1, cells + 1), dtype=np.float32))
     wide = coarse.resize((pixels, pixels), Image.Resampling.BICUBIC)
@@ -39,12 +39,12 @@ def mottle(rng: Rng, pixels: int, contrast: float, cells: int, grain: float) -> 
     # a generator of its own, so that what is drawn next does not depend on the picture's size
     dust = np.random.default_rng(int(rng.integers(2**32)))
     speckle = dust.random((fine, fine), dtype=np.float32) - 0.5
-    factor = 0.5 + contrast * (noise(rng, fine, cells) - 0.5) + 1.7 * grain * speckle
+    factor = 0.5 + contrast * (smooth_noise(rng, fine, cells) - 0.5) + 1.7 * grain * speckle
     levels: NDArray[np.uint8] = np.clip(factor * 255, 0, 255).astype(np.uint8)
     return levels
 
 
-def dyed(levels: NDArray[np.uint8], pixels: int, colour: Colour, factor: float) -> Image.Image:
+def dye(levels: NDArray[np.uint8], pixels: int, colour: Colour, factor: float) -> Image.Image:
     """A mottled plane in a colour, lightened or darkened, as large as the canvas."""
     # a palette is far cheaper than arithmetic on three planes
     ramp = np.arange(256, dtype=np.float32)[:, None] * (np.array(colour) * factor / 127.5)
@@ -63,7 +63,7 @@ def texture(
     grain: float = 0.03,
 ) -> Image.Image:
     """A square of one colour, mottled by ``contrast`` and speckled by ``grain``."""
-    return dyed(mottle(rng, pixels, contrast, cells, grain), pixels, colour, 1.0)
+    return dye(mottle(rng, pixels, contrast, cells, grain), pixels, colour, 1.0)
 
 
 def light(canvas: Canvas, rng: Rng) -> None:
@@ -85,7 +85,7 @@ def light(canvas: Canvas, rng: Rng) -> None:
     canvas.colours.paste(lit.point(brighter * 3))  # in place: the canvas keeps drawing on it
 
 
-def mixed(first: Colour, second: Colour, share: float) -> Colour:
+def mix(first: Colour, second: Colour, share: float) -> Colour:
     """Blend two colours; ``share`` is that of the second."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
@@ -115,7 +115,7 @@ def coat(
 ) -> Coat:
     """Weave a textured coat; fur by default, smoother with less contrast and grain."""
     levels = mottle(rng, canvas.pixels, contrast, cells, grain)
-    lit, plain, dim = (dyed(levels, canvas.pixels, colour, factor) for factor in (1.16, 1.0, 0.74))
+    lit, plain, dim = (dye(levels, canvas.pixels, colour, factor) for factor in (1.16, 1.0, 0.74))
     return Coat(colour, lit, plain, dim)
 
 
@@ -124,6 +124,6 @@ def varnish(canvas: Canvas, rng: Rng, colour: Colour) -> Coat:
     return coat(canvas, rng, colour, contrast=0.12, cells=6, grain=0.03)
 
 
-def darker(colour: Colour) -> Colour:
+def darken(colour: Colour) -> Colour:
     """The colour of stripes, seams and shaded edges."""
     return shade(colour, 0.6)
