@@ -1,4 +1,4 @@
-"""From a source, drawn or real, to the tables and arrays that all later stages read."""
+"""Build the tables and arrays that all later stages read, from a source, drawn or real."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTHING = np.empty((0, 0), dtype=np.uint8)
 
 
 def source_of(dataset: str, params: Params, root: Path) -> Source:
-    """The source a profile names for a dataset; relative roots start at the project's."""
+    """Make the source that a profile names; relative roots start at the project's."""
     section = params.datasets[dataset]
     if section.source == "files":
         return FILES[dataset](root / str(section.root), params.seed)
@@ -38,7 +38,7 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:
-    """The first so many items of each split, as the profile asks; every split must have some."""
+    """Choose as many items of each split as the profile asks for; each split must have some."""
     chosen: list[Item] = []
     for split in SPLITS:
         there = [item for item in source.items() if item.split == split]
@@ -134,7 +134,7 @@ def _region_rows(dataset: str, image_id: str, record: Record) -> list[dict[str, 
 def concept_table(
     images: pd.DataFrame, regions: pd.DataFrame, parts: NDArray[np.uint8]
 ) -> pd.DataFrame:
-    """Say for each image and concept whether it is seen, in which box and on how many pixels.
+    """List for each image and concept whether it is seen, in which box and on how many pixels.
 
     The box spans all instances of the concept in the image.
     """
@@ -159,7 +159,7 @@ def concept_table(
 
 
 def pixel_shares(parts: NDArray[np.uint8], n_concepts: int) -> NDArray[np.float64]:
-    """Share of the pixels that show each concept, images x concepts."""
+    """Return the share of the pixels that show each concept, images x concepts."""
     pixels = parts[0].size
     counts = [np.bincount(image.ravel(), minlength=n_concepts + 1)[1:] for image in parts]
     shares: NDArray[np.float64] = np.asarray(counts, dtype=np.float64) / pixels
@@ -167,7 +167,7 @@ def pixel_shares(parts: NDArray[np.uint8], n_concepts: int) -> NDArray[np.float6
 
 
 def summary(images: pd.DataFrame, concepts: pd.DataFrame) -> dict[str, Any]:
-    """The few numbers worth comparing between two versions of a dataset."""
+    """Return the few numbers worth comparing between two versions of a dataset."""
     present = concepts[concepts["present"]]
     per_image = present.groupby("image_id").size().reindex(images["image_id"], fill_value=0)
     return {

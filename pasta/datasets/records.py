@@ -1,4 +1,4 @@
-"""What a dataset of images is to the rest of the library, whether drawn or read from files."""
+"""Records, items and sources: the interface of every dataset, drawn or read from files."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Item(NamedTuple):
 
 
 class Source(Protocol):
-    """A dataset that can say what it has and load each item alone, in any order or process."""
+    """A dataset that lists its items and loads each alone, in any order or process."""
 
     def items(self) -> Sequence[Item]:
-        """Every image, in a fixed order."""
+        """List every image, in a fixed order."""
 
     def load(self, item: Item, size: int) -> Record:
-        """One image at model size with its part-index array and visible instances."""
+        """Load one image at model size with its part-index array and visible instances."""

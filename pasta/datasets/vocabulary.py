@@ -40,14 +40,14 @@ class Vocabulary:
     concepts: tuple[str, ...]
 
     def value(self, concept: str) -> int:
-        """The concept's value in a part-index array (0 is nothing)."""
+        """Return the concept's value in a part-index array (0 is nothing)."""
         if concept not in self.concepts:
             hint = did_you_mean(concept, list(self.concepts))
             raise PastaError(f"{concept!r} is no concept of {self.dataset}. {hint}")
         return self.concepts.index(concept) + 1
 
     def class_index(self, label: str) -> int:
-        """The place of a class label."""
+        """Return the place of a class label."""
         if label not in self.classes:
             hint = did_you_mean(label, list(self.classes))
             raise PastaError(f"{label!r} is no class of {self.dataset}. {hint}")

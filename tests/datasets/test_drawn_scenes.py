@@ -112,7 +112,7 @@ def test_pediments() -> None:
     segment = arches.segmental_pediment(0.5)
     assert segment[:, 1].min() == pytest.approx(-0.5)
     assert np.allclose(radii(segment, 0, 0.75), 1.25)
-    left, right = arches.broken_pediment(gap=0.3)
+    left, right = arches.broken_pediment(curved=False)
     assert left[:, 0].max() == pytest.approx(-0.3)
     assert right[:, 0].min() == pytest.approx(0.3)
     assert arches.triangular_pediment(0.4)[:, 1].min() == -0.4

@@ -1,4 +1,4 @@
-"""Backgrounds and distractors. They know nothing of the object, so they cannot give it away."""
+"""Backgrounds and distractors, drawn independently of the object."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pasta.datasets.drawn.surface import (
     BRIGHT,
     SHARED,
     chance,
+    choose,
     mix,
     palette,
     random_colour,
@@ -40,8 +41,8 @@ PETALS = palette("f6f0e8 f4d054 dc606e b08cd0")
 
 
 def draw_backdrop(canvas: Canvas, rng: Rng) -> None:
-    """Draw one kind of surroundings, with things standing about in the distance."""
-    kind = SURROUNDINGS[int(rng.integers(len(SURROUNDINGS)))]
+    """Draw one kind of surroundings, with objects in the distance."""
+    kind = choose(rng, SURROUNDINGS)
     horizon = rng.uniform(0.46, 0.7)
     above, ground, behind = kind
     above(canvas, rng)
@@ -51,10 +52,10 @@ def draw_backdrop(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_foreground(canvas: Canvas, rng: Rng) -> None:
-    """Sometimes put a thing or two before the object, at the lower corners."""
+    """Draw, or not, an object or two in front, at the lower corners."""
     for side in (-1, 1):
         if chance(rng, 0.36):
-            thing = NEAR[int(rng.integers(len(NEAR)))]
+            thing = choose(rng, NEAR)
             x, y = 0.5 + side * rng.uniform(0.18, 0.45), rng.uniform(0.92, 1.01)
             with canvas.placed(pose(x, y, rng.uniform(0.15, 0.27)) * (1, -1, 1)):
                 thing(canvas, rng)
@@ -62,7 +63,7 @@ def draw_foreground(canvas: Canvas, rng: Rng) -> None:
 
 def _draw_scattered(canvas: Canvas, rng: Rng, horizon: float, things: tuple[Draw, ...]) -> None:
     for _ in range(int(rng.integers(1, 4))):
-        thing = things[int(rng.integers(len(things)))]
+        thing = choose(rng, things)
         place = pose(rng.uniform(0.05, 0.95), horizon + 0.02, rng.uniform(0.2, 0.42))
         with canvas.placed(place * (1, -1, 1)):
             thing(canvas, rng)
@@ -76,7 +77,7 @@ def _draw_gradient(canvas: Canvas, top: Colour, bottom: Colour) -> None:
 
 
 def draw_sky(canvas: Canvas, rng: Rng) -> None:
-    """A sky that pales towards the horizon, with clouds or without."""
+    """Draw a sky that pales towards the horizon, with clouds or without."""
     colour = random_colour(rng, SKIES)
     _draw_gradient(canvas, colour, mix(colour, (250, 244, 236), 0.65))
     for _ in range(int(rng.integers(0, 4))):
@@ -88,7 +89,7 @@ def draw_sky(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_hills(canvas: Canvas, rng: Rng) -> None:
-    """Two ridges under a sky."""
+    """Draw two ridges under a sky."""
     draw_sky(canvas, rng)
     colour = mix(random_colour(rng, GREENS), (150, 168, 186), 0.55)
     for level, factor in ((0.36, 1.12), (0.48, 0.95)):
@@ -98,7 +99,7 @@ def draw_hills(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_wall(canvas: Canvas, rng: Rng) -> None:
-    """A plastered, panelled, papered or brick wall."""
+    """Draw a plastered, panelled, papered or brick wall."""
     colour = random_colour(rng, WALLS)
     canvas.colours.paste(texture(rng, canvas.pixels, colour, contrast=0.12, cells=7))
     line = shade(colour, rng.uniform(0.82, 0.9))
@@ -118,7 +119,7 @@ def draw_wall(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_blur(canvas: Canvas, rng: Rng) -> None:
-    """Nothing in particular, out of focus."""
+    """Draw an indistinct background, out of focus."""
     first, second = random_colour(rng, SHARED), random_colour(rng, WALLS)
     colour = mix(first, second, 0.7)
     canvas.colours.paste(texture(rng, canvas.pixels, colour, contrast=0.5, cells=4, grain=0.01))
@@ -134,7 +135,7 @@ def _draw_floor(canvas: Canvas, rng: Rng, horizon: float, colour: Colour, contra
 
 
 def draw_meadow(canvas: Canvas, rng: Rng, horizon: float) -> None:
-    """Grass with blades and a few flowers."""
+    """Draw grass with blades and a few flowers."""
     colour = random_colour(rng, GREENS)
     _draw_floor(canvas, rng, horizon, colour, 0.28)
     blades = rng.uniform((0, horizon + 0.03, -0.02, 0.02), (1, 1, 0.02, 0.05), (36, 4)).tolist()
@@ -146,7 +147,7 @@ def draw_meadow(canvas: Canvas, rng: Rng, horizon: float) -> None:
 
 
 def draw_street(canvas: Canvas, rng: Rng, horizon: float) -> None:
-    """A pavement with its kerb, and a road, marked or not."""
+    """Draw a pavement with its kerb, and a road, marked or not."""
     colour = random_colour(rng, STREETS)
     _draw_floor(canvas, rng, horizon, colour, 0.15)
     kerb = horizon + rng.uniform(0.05, 0.12)
@@ -160,7 +161,7 @@ def draw_street(canvas: Canvas, rng: Rng, horizon: float) -> None:
 
 
 def draw_sand(canvas: Canvas, rng: Rng, horizon: float) -> None:
-    """A beach before the sea, or a field of earth or snow."""
+    """Draw a beach before the sea, or a field of earth or snow."""
     colour = random_colour(rng, EARTHS)
     if chance(rng, 0.6):
         sea = random_colour(rng, ((86, 140, 168), (112, 158, 166), (98, 122, 152)))
@@ -174,7 +175,7 @@ def draw_sand(canvas: Canvas, rng: Rng, horizon: float) -> None:
 
 
 def draw_boards(canvas: Canvas, rng: Rng, horizon: float) -> None:
-    """A floor of boards or tiles that runs into the distance, with a skirting board."""
+    """Draw a floor of boards or tiles that runs into the distance, with a skirting board."""
     colour = random_colour(rng, ((172, 124, 82), (134, 96, 70), (188, 176, 158), (150, 148, 150)))
     _draw_floor(canvas, rng, horizon, colour, 0.2)
     seam = shade(colour, 0.78)
@@ -186,14 +187,14 @@ def draw_boards(canvas: Canvas, rng: Rng, horizon: float) -> None:
 
 
 def draw_haze(canvas: Canvas, rng: Rng, horizon: float) -> None:
-    """No horizon at all: the ground is only a change of light."""
+    """Draw a ground without horizon: only the light changes."""
     step = rng.uniform(0.04, 0.08)
     for y in np.arange(horizon, horizon + 3.5 * step, step).tolist():
         canvas.tint(rectangle(-0.01, y, 1.01, 1.01), (244, 240, 232), 0.1)
 
 
 def draw_tree(canvas: Canvas, rng: Rng) -> None:
-    """A trunk and a crown of leaves."""
+    """Draw a trunk and a crown of leaves."""
     canvas.fill(rectangle(-0.05, 0, 0.05, 0.5), (104, 78, 58))
     colour = random_colour(rng, GREENS)
     for factor, lift in ((0.72, 0.0), (0.95, 0.05), (1.15, 0.1)):
@@ -202,7 +203,7 @@ def draw_tree(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_bush(canvas: Canvas, rng: Rng) -> None:
-    """A low heap of leaves."""
+    """Draw a low heap of leaves."""
     colour = random_colour(rng, GREENS)
     for factor, lift in ((0.7, 0.0), (0.92, 0.04), (1.12, 0.1)):
         for x, y in rng.uniform((-0.35, 0.1), (0.35, 0.3), (5, 2)).tolist():
@@ -210,7 +211,7 @@ def draw_bush(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_lamp_post(canvas: Canvas, rng: Rng) -> None:
-    """A lamp post."""
+    """Draw a lamp post."""
     colour = random_colour(rng, STREETS)
     dark = shade(colour, 0.6)
     canvas.fill(rectangle(-0.025, 0, 0.025, 1.2), dark)
@@ -219,7 +220,7 @@ def draw_lamp_post(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_fence(canvas: Canvas, rng: Rng) -> None:
-    """A length of picket fence."""
+    """Draw a length of picket fence."""
     colour = mix(random_colour(rng, EARTHS), (240, 236, 230), 0.3)
     for y in (0.14, 0.34):
         canvas.fill(rectangle(-0.8, y, 0.8, y + 0.06), shade(colour, 0.8))
@@ -229,7 +230,7 @@ def draw_fence(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_ball(canvas: Canvas, rng: Rng) -> None:
-    """A ball with a highlight."""
+    """Draw a ball with a highlight."""
     colour = random_colour(rng, BRIGHT)
     canvas.tint(ellipse(0.04, 0.02, 0.4, 0.07), (20, 20, 24), 0.3)
     canvas.fill(ellipse(0, 0.35, 0.35), shade(colour, 0.72))
@@ -238,7 +239,7 @@ def draw_ball(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_parcel(canvas: Canvas, rng: Rng) -> None:
-    """A parcel, seen from a corner."""
+    """Draw a parcel, seen from a corner."""
     colour = random_colour(rng, EARTHS)
     width, height = rng.uniform(0.5, 0.8), rng.uniform(0.4, 0.8)
     canvas.tint(ellipse(0.05, 0.02, 0.6, 0.08), (20, 20, 24), 0.3)
@@ -251,7 +252,7 @@ def draw_parcel(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_boulder(canvas: Canvas, rng: Rng) -> None:
-    """A boulder with a lit top."""
+    """Draw a boulder with a lit top."""
     colour = random_colour(rng, STREETS)
     outline = smooth("-0.5,0 -0.42,0.3 -0.1,0.5 0.3,0.42 0.5,0.15 0.48,0")
     canvas.fill(outline, shade(colour, 0.75))
@@ -260,7 +261,7 @@ def draw_boulder(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_picture(canvas: Canvas, rng: Rng) -> None:
-    """A framed picture that hangs on the wall."""
+    """Draw a framed picture that hangs on the wall."""
     canvas.fill(rectangle(-0.32, 0.5, 0.32, 1.1), shade(random_colour(rng, EARTHS), 0.7))
     canvas.fill(rectangle(-0.26, 0.56, 0.26, 1.04), random_colour(rng, WALLS))
     canvas.fill(rectangle(-0.26, 0.56, 0.26, 0.74), random_colour(rng, BRIGHT))

@@ -21,14 +21,14 @@ from pasta.datasets.drawn.canvas import (
     smooth,
 )
 from pasta.datasets.drawn.pets import draw_eye
-from pasta.datasets.drawn.surface import chance, coat, mix, palette, random_colour
+from pasta.datasets.drawn.surface import chance, choose, coat, mix, palette, random_colour
 
 BILLS = palette("eca038 d6683c 544e4a e2c460")
 
 
 @dataclass(frozen=True)
 class Bird:
-    """Proportions of a bird that looks right; the whole is about 1 high or long."""
+    """Proportions of a bird that faces right; the whole is about 1 high or long."""
 
     body: tuple[float, float]  # half length, half thickness
     lean: float  # how upright it stands
@@ -49,8 +49,8 @@ BIRDS: tuple[Bird, ...] = (
 
 
 def draw_bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """Some bird standing about, sometimes with a wing raised."""
-    build = BIRDS[int(rng.integers(len(BIRDS)))]
+    """Draw one of the birds, sometimes with a wing raised."""
+    build = choose(rng, BIRDS)
     plumage = coat(canvas, rng, colour, contrast=0.2, grain=0.06)
     lean = build.lean + rng.uniform(-0.12, 0.12)
     ahead = np.array([math.cos(lean), math.sin(lean)])

@@ -24,6 +24,7 @@ Colour = tuple[int, int, int]
 Points = NDArray[np.float64]  # (n, 2), x to the right, y down
 Affine = NDArray[np.float64]  # (2, 3)
 Rng = np.random.Generator
+Part = str | int | None  # a concept (a new instance), an instance, or nothing
 
 INK: Colour = (28, 26, 28)
 WHITE: Colour = (255, 255, 255)
@@ -84,7 +85,7 @@ def shrink(outline: ArrayLike, share: float) -> Points:
 def ellipse(
     x: float, y: float, rx: float, ry: float | None = None, *, angle: float = 0.0
 ) -> Points:
-    """Outline of an ellipse."""
+    """Return the outline of an ellipse."""
     points = _CIRCLE * (rx, rx if ry is None else ry)
     c, s = math.cos(angle), math.sin(angle)
     turned: Points = points @ np.array([[c, s], [-s, c]]) + (x, y)
@@ -92,14 +93,14 @@ def ellipse(
 
 
 def rectangle(x0: float, y0: float, x1: float, y1: float) -> Points:
-    """Outline of a rectangle."""
+    """Return the outline of a rectangle."""
     return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
 
 
 def limb(
     x0: float, y0: float, x1: float, y1: float, width0: float, width1: float | None = None
 ) -> Points:
-    """Outline of a tapered, round-ended stroke: a leg, an arm, a branch."""
+    """Return the outline of a tapered, round-ended stroke: a leg, an arm, a branch."""
     radius0, radius1 = width0 / 2, (width0 if width1 is None else width1) / 2
     heading = math.atan2(y1 - y0, x1 - x0)
     turns = np.linspace(-np.pi / 2, np.pi / 2, 7)
@@ -110,7 +111,7 @@ def limb(
 
 
 def smooth(points: ArrayLike, rounds: int = 2) -> Points:
-    """Chaikin's corner cutting: a soft closed outline from a few corners."""
+    """Cut corners after Chaikin: a few corners become a soft closed outline."""
     outline = polygon(points)
     for _ in range(rounds):
         following = np.roll(outline, -1, 0)
@@ -121,7 +122,7 @@ def smooth(points: ArrayLike, rounds: int = 2) -> Points:
 
 
 def curve(control: ArrayLike, steps: int = 14) -> Points:
-    """Draw a Bezier curve from the first to the last of its control points."""
+    """Return a Bezier curve from the first to the last of its control points."""
     points = polygon(control)
     along = np.linspace(0, 1, steps)[:, None]
     degree = len(points) - 1
@@ -133,7 +134,7 @@ def curve(control: ArrayLike, steps: int = 14) -> Points:
 
 
 def ribbon(path: Points, width0: float, width1: float) -> Points:
-    """A band along a path that tapers from one width to the other: a tail, a horn, a trunk."""
+    """Return a band along a path that tapers from one width to the other, e.g. a tail."""
     heading = np.gradient(path, axis=0)
     across = np.stack([-heading[:, 1], heading[:, 0]], 1)
     across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
@@ -142,7 +143,7 @@ def ribbon(path: Points, width0: float, width1: float) -> Points:
 
 
 def mirror(outline: ArrayLike) -> Points:
-    """The outline seen in a mirror at x = 0."""
+    """Mirror an outline at x = 0."""
     return polygon(outline) * (-1, 1)
 
 
@@ -193,7 +194,7 @@ class Canvas:
             self._enter(before)
 
     def _enter(self, transform: Affine) -> None:
-        """Change the coordinate system, and what every shape asks of it."""
+        """Change the coordinate system, and what every shape needs of it."""
         self._transform = transform
         self._linear, self._offset = transform[:, :2].T, transform[:, 2]
         self._unit = self._length()
@@ -210,13 +211,10 @@ class Canvas:
         """Return the instance that was started last, to go on drawing on it."""
         return len(self.concepts)
 
-    def fill(
-        self, outline: ArrayLike, colour: Colour | Image.Image, concept: str | int | None = None
-    ) -> None:
+    def fill(self, outline: ArrayLike, colour: Colour | Image.Image, concept: Part = None) -> None:
         """Fill an outline with a colour or a full-size texture.
 
-        ``concept`` is a name (a new instance), an instance from :meth:`instance`, or None for
-        something without a concept, which hides whatever lies behind it.
+        What has no concept hides what lies behind it.
         """
         points = self.to_pixels(outline)
         self._cover(points, colour)
@@ -228,11 +226,7 @@ class Canvas:
         self._paste(points, colour, strength)
 
     def stroke(
-        self,
-        points: ArrayLike,
-        colour: Colour,
-        width: float,
-        concept: str | int | None = DECORATION,
+        self, points: ArrayLike, colour: Colour, width: float, concept: Part = DECORATION
     ) -> None:
         """Draw a line ``width`` wide (in the current units).
 
@@ -248,17 +242,17 @@ class Canvas:
         """Fill on the colour plane only: a stripe, a highlight, a pupil inside a part."""
         self._cover(self.to_pixels(outline), colour)
 
-    def mark(self, outline: ArrayLike, concept: str | int | None) -> None:
+    def mark(self, outline: ArrayLike, concept: Part) -> None:
         """Fill on the instance plane only: a see-through part such as a spoked wheel."""
         self._draw_instances.polygon(self.to_pixels(outline), fill=self._value(concept))
 
-    def solid(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+    def solid(self, outline: ArrayLike, paint: Coat, concept: Part) -> None:
         """Fill a convex shape so that it looks round: dim below, plain inside, lit on top."""
         self.fill(outline, paint.dim, concept)
         self.decorate(_lift(outline, 0.88, 0.8), paint.plain)
         self.decorate(_lift(outline, 0.58, 0.7), paint.lit)
 
-    def far(self, outline: ArrayLike, paint: Coat, concept: str | int | None) -> None:
+    def far(self, outline: ArrayLike, paint: Coat, concept: Part) -> None:
         """Fill a shape on the shadow side."""
         self.fill(outline, paint.dim, concept)
         self.tint(outline, INK, 0.18)
@@ -273,7 +267,7 @@ class Canvas:
         self.tint(outline, WHITE, strength)
 
     def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
-        """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
+        """Return unit coordinates under the current transform as canvas pixels, for Pillow."""
         moved = polygon(points) @ self._linear
         moved = (moved + self._offset) * self.pixels
         return [(x, y) for x, y in moved.tolist()]
@@ -299,13 +293,13 @@ class Canvas:
         else:
             self._draw.polygon(points, fill=colour)
 
-    def _value(self, concept: str | int | None) -> int:
+    def _value(self, concept: Part) -> int:
         if concept is None:
             return NOTHING
         return self.instance(concept) if isinstance(concept, str) else concept
 
     def _length(self) -> float:
-        """Pixels of a unit of the current system."""
+        """Return how many pixels a unit of the current system has."""
         determinant = float(np.linalg.det(self._transform[:, :2]))
         return math.sqrt(abs(determinant)) * self.pixels
 
@@ -315,7 +309,7 @@ class Canvas:
         paint: Colour | Image.Image,
         strength: float = 1.0,
     ) -> None:
-        """Lay a colour or texture through a mask of the outline, touching only its bounds."""
+        """Paste a colour or texture through a mask of the outline, touching only its bounds."""
         across, down = [x for x, _ in points], [y for _, y in points]
         box = (
             max(0, math.floor(min(across))),
@@ -332,7 +326,7 @@ class Canvas:
 
 
 def visible_box(mask: NDArray[np.bool_]) -> Box:
-    """The tight box around the true pixels, in fractions of the image."""
+    """Return the tight box around the true pixels, in fractions of the image."""
     height, width = mask.shape
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     return Box(

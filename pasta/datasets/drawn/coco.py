@@ -1,4 +1,4 @@
-"""Indoor scenes: which things make a shop, an office, a home, a hall, a club or a museum."""
+"""Indoor scenes: the objects of a shop, an office, a home, a station, a club or a museum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKETCHES: dict[str, Sketch] = {
 
 @dataclass(frozen=True)
 class Cast:
-    """What a class shows: large anchors that decide, and smaller typical companions."""
+    """What a class shows: large anchors that decide it, and smaller typical companions."""
 
     anchors: tuple[str, ...]
     companions: tuple[str, ...]
@@ -82,7 +82,7 @@ class Thing:
 
     @cached_property
     def box(self) -> Box:
-        """What it covers of the picture."""
+        """Return what it covers of the picture."""
         half = self.sketch.stand.width * self.scale / 2
         top = self.y - self.sketch.stand.height * self.scale
         return Box(self.x - half, top, self.x + half, self.y)
@@ -99,7 +99,7 @@ def draw_scene(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
 
 
 def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
-    """Choose the things and give each a place where it hides as little as possible."""
+    """Choose the objects and give each a place where it hides as little as possible."""
     large, typical, common = 2, int(rng.integers(1, 4)), int(rng.integers(1, 3))
     leads = _choose(cast.anchors[:LEADS], 2 if rng.random() < 0.6 else 1, rng)
     chosen = list(dict.fromkeys(leads + _choose(cast.anchors, large, rng)))[:large]
@@ -116,13 +116,13 @@ def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
 
 
 def _choose(names: tuple[str, ...], count: int, rng: Rng) -> list[str]:
-    """A few different names; one that is listed twice comes twice as often."""
+    """Choose a few different names; one that is listed twice comes twice as often."""
     shuffled = [names[index] for index in rng.permutation(len(names))]
     return list(dict.fromkeys(shuffled))[:count]
 
 
 def _choose_scale(sketch: Sketch, room: Room, rng: Rng) -> float:
-    """The scale of an anchor: wide ones take half of the width, tall ones most of the height."""
+    """Choose the scale of an anchor: half the width, or most of the height for tall ones."""
     if sketch.stand.place == "table":  # what stands on the counter must fit below the ceiling
         return min(rng.uniform(0.44, 0.62), (room.counter - 0.03) / sketch.stand.height)
     if sketch.stand.place == "wall":
@@ -133,7 +133,7 @@ def _choose_scale(sketch: Sketch, room: Room, rng: Rng) -> float:
 
 
 def _find_place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
-    """The best of a few random places for a thing."""
+    """Find the best of a few random places for an object."""
     half, height = sketch.stand.width * scale / 2, sketch.stand.height * scale
     ranges = {
         "floor": (max(room.horizon + 0.12, 0.79), 0.91 if room.stage else 0.97),
@@ -149,7 +149,7 @@ def _find_place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], r
 
 
 def _overlap(first: Box, second: Box) -> float:
-    """The area that two boxes share, against the smaller one's."""
+    """Return the area that two boxes share, relative to the smaller one."""
     width = min(first.x1, second.x1) - max(first.x0, second.x0)
     height = min(first.y1, second.y1) - max(first.y0, second.y0)
     if width <= 0 or height <= 0:

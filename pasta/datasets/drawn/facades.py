@@ -1,4 +1,9 @@
-"""Buildings and their architectural elements."""
+"""Buildings and their architectural elements.
+
+A building comes from one distribution, whatever its style; every element is one instance of its
+concept. Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot,
+``half`` half its inner width.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +101,7 @@ def _draw_jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None
 def _draw_hole(
     canvas: Canvas, outline: Points, depth: float, stone: Stone, number: int, door: bool
 ) -> None:
-    """An opening with a lit reveal, and a door or a dark inside."""
+    """Draw an opening with a lit reveal, and a door or a dark inside."""
     canvas.fill(outline, shade(stone.trim, 0.5), number)
     middle = np.array([0.0, depth])
     inside = (outline - middle) * (0.86, 0.94) + middle + (0.06, 0.0)
@@ -112,7 +117,7 @@ def _draw_hole(
 
 
 def draw_window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A plain framed window without a concept."""
+    """Draw a plain framed window without a concept."""
     top = bay.base - bay.height
     left, right, edge = bay.x - bay.half * 0.85, bay.x + bay.half * 0.85, bay.half * 0.2
     canvas.fill(rectangle(left - edge, top - edge, right + edge, bay.base), stone.trim)
@@ -129,7 +134,7 @@ def draw_window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 
 
 def draw_doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A square-headed doorway under one long lintel."""
+    """Draw a square-headed doorway under one long lintel."""
     number, depth = canvas.instance("lintelled-doorway"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
         canvas.fill(rectangle(-1.32, -0.02, 1.32, depth), shade(stone.trim, 0.94), number)
@@ -141,7 +146,7 @@ def draw_doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 
 
 def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A level arch of wedge stones whose joints all point at one centre."""
+    """Draw a level arch of wedge stones whose joints all point at one centre."""
     number, depth = canvas.instance("flat-arch"), bay.height / bay.half
     inner = arches.flat()
     outer = inner * (1.42, 1.0) + (0.0, -0.6)
@@ -157,7 +162,7 @@ def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 
 
 def draw_serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A round-arched opening between two lower square-headed ones, on slim columns."""
+    """Draw a round-arched opening between two lower square-headed ones, on slim columns."""
     number, half = canvas.instance("serliana"), bay.half * 0.62
     arch = arches.rounded()
     depth = max(bay.height / half - 1.3, 1.0)
@@ -180,7 +185,7 @@ def draw_serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 
 
 def draw_porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A round window with a moulded ring and spokes."""
+    """Draw a round window with a moulded ring and spokes."""
     number, radius = canvas.instance("porthole"), min(bay.half, bay.height / 2) * 1.15
     turns = np.arange(stone.spokes) * 2 * np.pi / stone.spokes
     with canvas.placed(pose(bay.x, bay.base - bay.height / 2, radius)):
@@ -197,7 +202,7 @@ def draw_porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 def draw_pediment(
     canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone
 ) -> None:
-    """A pediment resting on its cornice: triangular, segmental or broken."""
+    """Draw a pediment resting on its cornice: triangular, segmental or broken."""
     number = canvas.instance(name)
     pieces = {
         "triangular-pediment": [arches.triangular_pediment(0.55)],
@@ -221,7 +226,7 @@ def draw_pediment(
 
 
 def draw_column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
-    """A column with capital and base: twisted it is a solomonic one, straight it is nothing."""
+    """Draw a column with capital and base; only a twisted one is a concept."""
     number = canvas.instance("solomonic-column") if twisted else None
     height = bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
@@ -242,7 +247,7 @@ def draw_column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> Non
 
 
 def draw_pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A slender spire with crockets and a finial on a gabled shaft."""
+    """Draw a slender spire with crockets and a finial on a gabled shaft."""
     number, height = canvas.instance("pinnacle-gothic"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
         foot = height * 0.6
@@ -269,7 +274,7 @@ ROOFS = palette("96543e 606670 806c58")
 
 @dataclass(frozen=True)
 class Plan:
-    """The building before anybody decides on its style."""
+    """The proportions of a building, independent of its style."""
 
     ground: float
     storey: float  # the cornice between the storeys
@@ -353,7 +358,7 @@ def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
 
 
 def _draw_roof(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
-    """What rises above the cornice: nothing, a tiled roof, a tower, a dome or a balustrade."""
+    """Draw what is above the cornice: nothing, tiles, a tower, a dome or a balustrade."""
     kind, tiles = int(rng.integers(5)), random_colour(rng, ROOFS)
     left, right, y = plan.left, plan.right, plan.roof
     if kind == 1:
@@ -381,7 +386,7 @@ def _draw_roof(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
 
 
 def _draw_masonry(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
-    """Courses of ashlar or brick, or none for stucco."""
+    """Draw courses of ashlar or brick, or none for stucco."""
     kind = int(rng.integers(3))
     if kind == 0:
         return

@@ -1,4 +1,4 @@
-"""Cows, horses and sheep, from the side or turned towards us."""
+"""Cows, horses and sheep, from the side or from the front."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ FRONTS: dict[str, Front] = {
 def draw_front_body(
     canvas: Canvas, build: Front, hide: Coat, limbs: Coat, *, tail: bool = True
 ) -> int:
-    """Legs, torso and neck from the front; return the torso's instance."""
+    """Draw legs, torso and neck from the front; return the torso's instance."""
     wide, tall, middle = build.chest
     apart, width = build.leg
     canvas.shadow(wide * 3)
@@ -118,7 +118,7 @@ def draw_front_body(
 def draw_front_head(
     canvas: Canvas, build: Front, skin: Coat, muzzle: Colour, nod: float, *, horned: bool
 ) -> None:
-    """A head that looks at us."""
+    """Draw a head from the front."""
     size, height = build.head
     with canvas.placed(pose(0, height, size, angle=nod)):
         for turned in (np.array, mirror):
@@ -146,7 +146,7 @@ TURNED = 0.3  # how often they face us
 
 
 def _choose_posture(rng: Rng, build: Build, tilt: float) -> tuple[Build, float]:
-    """Head up, or down at the grass; with the angle the head is held at."""
+    """Choose head up or head down at the grass, and the angle of the head."""
     if chance(rng, 0.72):
         return build, tilt + rng.uniform(-0.12, 0.12)
     _, _, low, high = build.neck
@@ -155,7 +155,7 @@ def _choose_posture(rng: Rng, build: Build, tilt: float) -> tuple[Build, float]:
 
 
 def draw_cow(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A heavy body, broad pink muzzle, horns mostly, patches often."""
+    """Draw a cow: a heavy body, a broad pink muzzle, usually horns, often patches."""
     hide = coat(canvas, rng, colour, contrast=0.16)
     muzzle = mix(PINK, colour, 0.25)
     horned = chance(rng, 0.8)
@@ -194,7 +194,7 @@ def _draw_patches(canvas: Canvas, rng: Rng, trunk: Points, hide: Coat) -> None:
 
 
 def draw_horse(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """Long legs, a high neck with a mane, a long head."""
+    """Draw a horse: long legs, a high neck with a mane, a long head."""
     hide = coat(canvas, rng, colour, contrast=0.12, grain=0.05)
     mane = shade(colour, 0.4) if chance(rng, 0.6) else mix(colour, (236, 220, 188), 0.7)
     if chance(rng, TURNED):
@@ -217,7 +217,7 @@ def draw_horse(canvas: Canvas, rng: Rng, colour: Colour) -> None:
 def _draw_mane(
     canvas: Canvas, rng: Rng, build: Build, head: tuple[float, float], colour: Colour
 ) -> None:
-    """Locks along the crest of the neck."""
+    """Draw locks along the crest of the neck."""
     withers = np.array([build.length * 0.22, build.leg + build.depth * 0.98])
     crest = np.array(head) + (-0.05, 0.04)
     hair = canvas.instance("hair")
@@ -234,7 +234,7 @@ def _draw_forelock(canvas: Canvas, colour: Colour) -> None:
 
 
 def draw_sheep(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A cloud of wool on short legs; the rams have curled horns."""
+    """Draw a sheep: woolly, on short legs, sometimes with curled horns."""
     wool = coat(canvas, rng, mix(colour, (238, 230, 212), 0.45), contrast=0.2)
     skin = coat(canvas, rng, shade(random_colour(rng, SHARED), 0.8), contrast=0.1)
     horned = chance(rng, 0.45)
@@ -274,7 +274,7 @@ def _draw_fleece(
     middle: tuple[float, float],
     radii: tuple[float, float],
 ) -> None:
-    """Curls around and on the body, the upper ones in the light."""
+    """Draw curls around and on the body, the upper ones in the light."""
     for ring, count in ((1.0, 17), (0.72, 12), (0.4, 7)):
         for number in range(count):
             angle = 2 * math.pi * (number + ring) / count

@@ -26,6 +26,7 @@ from pasta.datasets.drawn.surface import (
     BRIGHT,
     SHARED,
     chance,
+    choose,
     coat,
     darken,
     mix,
@@ -46,8 +47,8 @@ LEAVES = palette("4a8042 60944e 3a6c4e 7e9646")
 
 
 def draw_bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A bottle of glass or plastic with a label and a cap; one sees through it a little."""
-    half = polygon(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
+    """Draw a slightly transparent bottle with a label and a cap."""
+    half = polygon(choose(rng, HALVES)) * (rng.uniform(0.95, 1.25), 1)
     outline = complete(half)
     width, neck = half[:, 0].max(), half[-2, 0]
     canvas.shadow(width * 2.6)
@@ -80,7 +81,7 @@ def _draw_label(canvas: Canvas, rng: Rng, width: float) -> None:
 
 
 def draw_pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A plant of one of five habits in a pot or a bowl."""
+    """Draw a plant of one of five habits in a pot or a bowl."""
     clay = coat(canvas, rng, colour, contrast=0.12, cells=14, grain=0.04)
     green = random_colour(rng, LEAVES)
     leaves = coat(canvas, rng, green, contrast=0.25, cells=30)
@@ -159,7 +160,7 @@ def _draw_flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: in
 
 
 def draw_tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
+    """Draw a flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
     case = varnish(canvas, rng, shade(colour, 0.8))
     old = chance(rng, 0.35)
     high = rng.uniform(0.5, 0.62) + 0.12 * old
@@ -193,7 +194,7 @@ def draw_tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
 def _draw_broadcast(
     canvas: Canvas, rng: Rng, bounds: tuple[float, float, float, float], *, rounded: bool
 ) -> None:
-    """What is on: a landscape, a text or nothing."""
+    """Draw what is on the screen: a landscape, a text or nothing."""
     x0, y0, x1, y1 = bounds
     outline = rectangle(x0, y0, x1, y1)
     if rounded:

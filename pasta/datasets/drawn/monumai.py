@@ -1,4 +1,4 @@
-"""Facades in four styles."""
+"""Facades in four styles: one building plan, different elements in its bays, and a street."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pasta.datasets.drawn.facades import (
     draw_pinnacle,
     draw_walls,
 )
-from pasta.datasets.drawn.surface import chance, light, mix, palette, random_colour, texture
+from pasta.datasets.drawn.surface import chance, choose, light, mix, palette, random_colour, texture
 
 NOTHING = ("",)
 
 
 @dataclass(frozen=True)
 class Style:
-    """The elements a style may put into each bay; an empty name is none, repeats come oftener."""
+    """The elements a style may put into each bay; an empty name is none."""
 
     portal: tuple[str, ...]
     side: tuple[str, ...]
@@ -110,7 +110,7 @@ def draw_monument(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> No
 
 
 def _choose_view(rng: Rng) -> Affine:
-    """Stand a little to the left or right, nearer or farther: a zoom, a shift and a slant."""
+    """Choose a zoom, a shift and a slant."""
     zoom, slant = rng.uniform(0.96, 1.22), rng.uniform(-0.06, 0.06)
     x, y = rng.uniform(-0.03, 0.03), rng.uniform(-0.03, 0.02)
     return np.array(
@@ -119,21 +119,17 @@ def _choose_view(rng: Rng) -> Affine:
 
 
 def _draw_elements(canvas: Canvas, plan: Plan, stone: Stone, style: Style, rng: Rng) -> None:
-    """Fill the bays with what the style has for them, symmetric about the portal."""
-
-    def choice(names: tuple[str, ...]) -> str:
-        return names[int(rng.integers(len(names)))]
-
-    if choice(style.roof):
+    """Fill the bays with elements of the style, symmetric about the portal."""
+    if choose(rng, style.roof):
         _draw_pinnacles(canvas, plan, stone, int(rng.integers(2, 5)))
-    side = "" if plan.plain_sides else choice(style.side)
-    upper_side = "" if plan.plain_upper_sides else choice(style.upper_side)
-    crown = choice(style.side_crown) if plan.plain_sides else ""
+    side = "" if plan.plain_sides else choose(rng, style.side)
+    upper_side = "" if plan.plain_upper_sides else choose(rng, style.upper_side)
+    crown = choose(rng, style.side_crown) if plan.plain_sides else ""
     for bay in plan.upper_sides:
         draw_opening(canvas, upper_side, bay, stone)
-    portal = choice(style.portal)
-    upper = choice(tuple(name for name in style.upper if name != portal))  # never one concept alone
-    draw_opening(canvas, upper, plan.upper, stone)
+    portal = choose(rng, style.portal)
+    others = tuple(name for name in style.upper if name != portal)  # never one concept alone
+    draw_opening(canvas, choose(rng, others), plan.upper, stone)
     if plan.balcony:
         draw_balcony(canvas, plan.upper, stone)
     for bay in plan.sides:
@@ -141,11 +137,12 @@ def _draw_elements(canvas: Canvas, plan: Plan, stone: Stone, style: Style, rng: 
         if crown:
             top = bay.base - bay.height - 0.025
             draw_pediment(canvas, crown, bay.x, top, bay.half * 1.35, stone)
-    _draw_portal(canvas, plan, stone, portal, choice(style.portal_crown), choice(style.flank))
+    crown, flank = choose(rng, style.portal_crown), choose(rng, style.flank)
+    _draw_portal(canvas, plan, stone, portal, crown, flank)
 
 
 def _down_to(ground: float, bay: Bay) -> Bay:
-    """A doorway starts on the ground, where a window would have its sill."""
+    """Extend a bay to the ground: a doorway has no sill."""
     return replace(bay, base=ground, height=bay.height + ground - bay.base, door=True)
 
 
@@ -175,7 +172,7 @@ CLOTHES = palette("3c3e4e 963c36 46688c c4aa78")
 
 
 def draw_sky(canvas: Canvas, rng: Rng) -> None:
-    """Clouds are the mottling of the sky, with a few of them drawn out."""
+    """Draw a mottled sky, sometimes with single clouds."""
     colour = random_colour(rng, SKIES)
     sky = texture(rng, canvas.pixels, colour, contrast=0.22, cells=5, grain=0.0)
     canvas.fill(rectangle(0, 0, 1, 1), sky)
@@ -187,7 +184,7 @@ def draw_sky(canvas: Canvas, rng: Rng) -> None:
 
 
 def draw_ground(canvas: Canvas, rng: Rng, level: float) -> None:
-    """A square or a street in front of the building, paved towards a vanishing point."""
+    """Draw a square or street in front of the building, paved towards a vanishing point."""
     colour = random_colour(rng, GROUNDS)
     canvas.fill(rectangle(-0.3, level, 1.3, 1.3), colour)
     vanish = rng.uniform(0.3, 0.7)
@@ -200,7 +197,7 @@ def draw_ground(canvas: Canvas, rng: Rng, level: float) -> None:
 
 
 def draw_skyline(canvas: Canvas, rng: Rng, level: float) -> None:
-    """Roofs and hills far behind."""
+    """Draw roofs and hills far behind."""
     colour = mix(random_colour(rng, LEAVES), (176, 190, 206), 0.6)
     heights = level - rng.uniform(0.12, 0.4, 6)
     ridge = [(-0.3, level), *zip(np.linspace(-0.3, 1.3, 6), heights, strict=True), (1.3, level)]
@@ -208,7 +205,7 @@ def draw_skyline(canvas: Canvas, rng: Rng, level: float) -> None:
 
 
 def draw_foreground(canvas: Canvas, rng: Rng, level: float) -> None:
-    """Things that pass or stand in front, mostly at the sides."""
+    """Draw what stands or passes in front, mostly at the sides."""
     side = float(rng.choice([-0.02, 1.02])) + rng.uniform(-0.04, 0.04)
     if chance(rng, 0.35):
         _draw_tree(canvas, rng, side, level + 0.05)

@@ -64,7 +64,7 @@ def _choose_looks(canvas: Canvas, rng: Rng, colour: Colour) -> Looks:
 
 
 def draw_person(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """Somebody who looks at us; the main colour is that of the clothes above the waist."""
+    """Draw a person from the front; the main colour is that of the clothes above the waist."""
     looks = _choose_looks(canvas, rng, colour)
     if chance(rng, 0.5):
         _draw_standing(canvas, rng, looks)
@@ -134,7 +134,7 @@ def _draw_arm(
 def _draw_hand(
     canvas: Canvas, skin: Coat, elbow: tuple[float, float], wrist: tuple[float, float], width: float
 ) -> None:
-    """A palm, three fingers and a thumb that point away from the elbow."""
+    """Draw a palm, three fingers and a thumb that point away from the elbow."""
     x, y = wrist
     heading = math.atan2(y - elbow[1], x - elbow[0])
     part = canvas.instance("hand")
@@ -155,7 +155,7 @@ def _draw_back_hair(
 
 
 def _draw_face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
-    """A face in units of its half width, around its middle."""
+    """Draw a face in units of its half width, around its middle."""
     skin, hair = looks.skin, looks.hair
     turn = rng.uniform(-0.15, 0.15)
     for sign in (-1, 1):

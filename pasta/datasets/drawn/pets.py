@@ -1,4 +1,7 @@
-"""Cats and dogs, and what all four-legged animals share: body plan, faces and profiles."""
+"""Cats and dogs, and what all four-legged animals share: body plan, faces and profiles.
+
+Faces are drawn in units of half their width, around their middle.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from pasta.datasets.drawn.canvas import (
     shrink,
     smooth,
 )
-from pasta.datasets.drawn.surface import chance, coat, darken, mix, palette, random_colour
+from pasta.datasets.drawn.surface import chance, choose, coat, darken, mix, palette, random_colour
 
 PINK: Colour = (222, 146, 142)
 TONGUE: Colour = (222, 96, 108)
@@ -56,7 +59,7 @@ def choose_markings(rng: Rng, colour: Colour, stripes: float, pale: bool) -> Mar
 
 
 def draw_eye(canvas: Canvas, x: float, y: float, radius: float, iris: Colour, slit: float) -> None:
-    """An eye; ``slit`` is how wide the pupil is."""
+    """Draw an eye; ``slit`` is the width of the pupil."""
     canvas.fill(ellipse(x, y, radius * 1.16, radius * 1.1), INK)
     canvas.fill(ellipse(x, y, radius * 1.1, radius), iris, "eye")
     canvas.decorate(ellipse(x, y, radius * slit, radius * min(0.95, slit + 0.5)), INK)
@@ -64,9 +67,9 @@ def draw_eye(canvas: Canvas, x: float, y: float, radius: float, iris: Colour, sl
 
 
 def draw_cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
-    """A round head, big pointed ears, slit eyes, a short muzzle, whiskers."""
+    """Draw a round head with big pointed ears, slit eyes, a short muzzle and whiskers."""
     turn = rng.uniform(-0.14, 0.14)
-    corners = CAT_EARS[int(rng.integers(len(CAT_EARS)))]
+    corners = choose(rng, CAT_EARS)
     for outline in (polygon(corners), mirror(corners)):
         canvas.fill(outline, fur.dim, "ear")
         canvas.decorate(shrink(outline, 0.62), PINK)
@@ -98,7 +101,7 @@ def draw_cat_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
 
 
 def draw_dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
-    """A long head with a broad muzzle and nose, ears that hang, sometimes the tongue out."""
+    """Draw a long head with a broad muzzle and hanging ears, sometimes with its tongue out."""
     turn = rng.uniform(-0.16, 0.16)
     skull = smooth(
         "-0.55,0.95 0.55,0.95 0.92,0.3 0.62,-0.5 0.4,-1.0 -0.4,-1.0 -0.62,-0.5 -0.92,0.3"
@@ -107,7 +110,7 @@ def draw_dog_face(canvas: Canvas, rng: Rng, fur: Coat, marks: Markings) -> None:
     if marks.patches:
         side = -1 if chance(rng, 0.5) else 1
         canvas.decorate(ellipse(side * 0.36 + turn, 0.28, 0.3, 0.38), shade(fur.colour, 0.6))
-    corners = smooth(HANGING_EARS[int(rng.integers(len(HANGING_EARS)))])
+    corners = smooth(choose(rng, HANGING_EARS))
     for outline in (corners, mirror(corners)):
         canvas.fill(outline, shade(fur.colour, 0.5), "ear")
         canvas.decorate(shrink(outline, 0.8), shade(fur.colour, 0.64))
@@ -265,12 +268,12 @@ SHEEP = Build(
 def draw_walking_body(
     canvas: Canvas, rng: Rng, build: Build, fur: Coat, limbs: Coat
 ) -> tuple[Points, tuple[float, float]]:
-    """Draw a standing or walking body from the side; return its outline and where the head goes."""
+    """Draw a body from the side; return its outline and where the head goes."""
     stride = rng.uniform(0, 0.07)
     half = build.length / 2
     top = build.leg + build.depth
     canvas.shadow(build.length + 0.3)
-    tail = curve(build.tails[int(rng.integers(len(build.tails)))])
+    tail = curve(choose(rng, build.tails))
     hang = ribbon(tail + (0.03 - half, top - 0.05), *build.tail_width)
     tail_part = canvas.instance("tail")
     canvas.fill(hang, limbs.plain, tail_part)
@@ -311,7 +314,7 @@ def _draw_leg(
 
 
 def draw_markings(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Markings) -> None:
-    """Stripes down the back, or patches, that stay inside the trunk."""
+    """Draw stripes down the back, or patches, that stay inside the trunk."""
     low, high = trunk.min(0), trunk.max(0)
     width, height = high - low
     if marks.stripes:
@@ -333,7 +336,7 @@ def draw_markings(canvas: Canvas, rng: Rng, trunk: Points, fur: Coat, marks: Mar
 def draw_sitting_body(
     canvas: Canvas, rng: Rng, build: Build, fur: Coat, marks: Markings
 ) -> tuple[float, float]:
-    """Draw a body that sits and looks at us; return where the head goes."""
+    """Draw a body that sits, from the front; return where the head goes."""
     canvas.shadow(0.62)
     lean = rng.uniform(-0.03, 0.03)
     path = curve("0,0 0.18,-0.04 0.26,0.1 0.16,0.34")
@@ -377,13 +380,13 @@ def _draw_pet(
 
 
 def draw_cat(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A cat, sitting before us or standing sideways, its face towards us."""
+    """Draw a cat, sitting or standing sideways, with its face to the front."""
     fur = coat(canvas, rng, colour)
     _draw_pet(canvas, rng, CAT, fur, choose_markings(rng, colour, 0.42, pale=True), draw_cat_face)
 
 
 def draw_dog(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A dog, from the front or with its long head in profile."""
+    """Draw a dog, from the front or with its long head in profile."""
     fur = coat(canvas, rng, colour)
     marks = choose_markings(rng, colour, 0.0, pale=False)
     if chance(rng, 0.6):

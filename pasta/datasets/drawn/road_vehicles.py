@@ -1,4 +1,7 @@
-"""Cars, buses, bicycles and motorbikes."""
+"""Cars, buses, bicycles and motorbikes.
+
+A car or bus is a side swept along a slanting direction, which gives every view up to the front.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,15 @@ from pasta.datasets.drawn.canvas import (
     shrink,
     smooth,
 )
-from pasta.datasets.drawn.surface import chance, darken, mix, palette, random_colour, varnish
+from pasta.datasets.drawn.surface import (
+    chance,
+    choose,
+    darken,
+    mix,
+    palette,
+    random_colour,
+    varnish,
+)
 
 Front = Callable[[Canvas, Coat], None]
 GLASS: Colour = (92, 116, 134)
@@ -85,7 +96,7 @@ BUS = Shape(
 def draw_wheel(
     canvas: Canvas, x: float, y: float, radius: float, concept: str | int = "wheel"
 ) -> None:
-    """A tyre on a steel rim."""
+    """Draw a tyre on a steel rim."""
     canvas.fill(ellipse(x, y, radius), RUBBER, concept)
     canvas.decorate(ellipse(x, y, radius * 0.66), shade(STEEL, 0.7))
     canvas.decorate(ellipse(x, y + radius * 0.06, radius * 0.56), STEEL)
@@ -93,7 +104,7 @@ def draw_wheel(
 
 
 def draw_pane(canvas: Canvas, outline: ArrayLike) -> None:
-    """A pane that reflects the sky along one diagonal."""
+    """Draw a pane that reflects the sky along one diagonal."""
     pane = polygon(outline)
     canvas.fill(pane, GLASS, "window")
     canvas.decorate(shrink(pane, 0.82), shade(GLASS, 1.2))
@@ -104,21 +115,21 @@ def draw_pane(canvas: Canvas, outline: ArrayLike) -> None:
 
 
 def draw_headlight(canvas: Canvas, x: float, y: float, rx: float, ry: float) -> None:
-    """A headlight."""
+    """Draw a headlight."""
     canvas.fill(ellipse(x, y, rx * 1.2, ry * 1.2), (90, 90, 94), "headlight")
     canvas.fill(ellipse(x, y, rx, ry), LAMP, canvas.latest())
     canvas.decorate(ellipse(x, y + ry * 0.2, rx * 0.5, ry * 0.5), (255, 255, 246))
 
 
 def draw_plate(canvas: Canvas, x: float, y: float, width: float, height: float) -> None:
-    """A licence plate with something written on it."""
+    """Draw a licence plate with a line of text."""
     outline = rectangle(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
     canvas.fill(outline, (240, 238, 226), "license_plate")
     canvas.stroke([(x - width * 0.36, y), (x + width * 0.36, y)], INK, height * 0.3)
 
 
 def draw_car_front(canvas: Canvas, paint: Coat) -> None:
-    """Grille, headlights and licence plate on the unit square."""
+    """Draw grille, headlights and licence plate on the unit square."""
     canvas.decorate(rectangle(0.3, 0.45, 0.7, 0.8), shade(INK, 1.6))
     canvas.decorate(rectangle(0.0, 0.0, 1.0, 0.14), shade(paint.colour, 0.5))
     for x in (0.15, 0.85):
@@ -127,7 +138,7 @@ def draw_car_front(canvas: Canvas, paint: Coat) -> None:
 
 
 def draw_bus_front(canvas: Canvas, paint: Coat) -> None:
-    """A broad windscreen, a destination sign, headlights and licence plate on the unit square."""
+    """Draw windscreen, destination sign, headlights and licence plate on the unit square."""
     draw_pane(canvas, rectangle(0.06, 0.42, 0.94, 0.84))
     canvas.decorate(rectangle(0.2, 0.88, 0.8, 0.97), INK)
     canvas.decorate(rectangle(0.26, 0.9, 0.74, 0.95), (244, 186, 74))
@@ -140,7 +151,7 @@ def draw_bus_front(canvas: Canvas, paint: Coat) -> None:
 def draw_front_and_roof(
     canvas: Canvas, shape: Shape, paint: Coat, depth: tuple[float, float], part: int, front: Front
 ) -> None:
-    """The roof, the windscreen and the front of a vehicle turned towards us."""
+    """Draw roof, windscreen and front of a vehicle that is turned to the front."""
     corners = polygon(shape.outline)
     slant = np.asarray(depth)
     for edge in range(1, len(corners) - 1):
@@ -156,7 +167,7 @@ def draw_front_and_roof(
 
 
 def draw_side(canvas: Canvas, shape: Shape, paint: Coat, part: int, band: Colour | None) -> None:
-    """The side itself: lit from above, with its doors, windows and wheels."""
+    """Draw the side, lit from above, with its doors, windows and wheels."""
     corners = polygon(shape.outline)
     canvas.fill(corners, paint.plain, part)
     low, high = corners[:, 1].min(), corners[:, 1].max()
@@ -209,7 +220,7 @@ def _draw_bumper(canvas: Canvas, paint: Coat) -> None:
 
 
 def _draw_from_front(canvas: Canvas, paint: Coat, tall: float, hood: float, front: Front) -> None:
-    """A vehicle seen from the front; ``hood`` is how much of its height is below the windscreen."""
+    """Draw a vehicle from the front; ``hood`` is the share of its height below the windscreen."""
     canvas.shadow(0.9)
     part = canvas.instance("bodywork")
     for sign in (-1, 1):
@@ -235,18 +246,16 @@ def _draw_from_front(canvas: Canvas, paint: Coat, tall: float, hood: float, fron
 
 
 def draw_car(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A car from the side, from a corner or from the front."""
+    """Draw a car from the side, from a corner or from the front."""
     paint = varnish(canvas, rng, colour)
     if chance(rng, 0.25):
         _draw_from_front(canvas, paint, rng.uniform(0.6, 0.7), 0.6, draw_car_front)
     else:
-        _draw_from_side(
-            canvas, rng, CARS[int(rng.integers(len(CARS)))], paint, draw_car_front, None
-        )
+        _draw_from_side(canvas, rng, choose(rng, CARS), paint, draw_car_front, None)
 
 
 def draw_bus(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A bus from the side, from a corner or from the front."""
+    """Draw a bus from the side, from a corner or from the front."""
     paint = varnish(canvas, rng, colour)
     if chance(rng, 0.25):
         _draw_from_front(canvas, paint, rng.uniform(0.88, 1.0), 1.0, draw_bus_front)
@@ -254,11 +263,16 @@ def draw_bus(canvas: Canvas, rng: Rng, colour: Colour) -> None:
         _draw_from_side(canvas, rng, BUS, paint, draw_bus_front, mix(colour, (250, 246, 236), 0.7))
 
 
+HANDLEBARS = (
+    "-0.015,0.09 0.06,0.1 0.1,0.06 0.06,0.02",
+    "-0.015,0.09 0.05,0.13 -0.02,0.17 -0.1,0.16",
+    "0.05,0.09 -0.015,0.09 -0.09,0.11",
+)
 LEATHER = palette("302c2c 744830 543e34")
 
 
 def _draw_spoked_wheel(canvas: Canvas, x: float, radius: float, turn: float) -> None:
-    """A wheel one can look through; all of its disc counts as wheel."""
+    """Draw an open wheel; all of its disc counts as wheel."""
     circle = ellipse(x, radius, radius * 0.94)
     canvas.mark(ellipse(x, radius, radius), "wheel")
     for number in range(7):
@@ -272,7 +286,7 @@ def _draw_spoked_wheel(canvas: Canvas, x: float, radius: float, turn: float) -> 
 
 
 def draw_bicycle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A diamond or step-through frame between two thin wheels."""
+    """Draw a diamond or step-through frame between two thin wheels."""
     radius = rng.uniform(0.2, 0.23)
     rear, front = (-0.29, radius), (0.29, radius)
     crank, seat, post = (-0.04, radius * 0.95), (-0.13, 0.5), (0.2, 0.52)
@@ -316,18 +330,13 @@ def _draw_handlebar(canvas: Canvas, rng: Rng, post: tuple[float, float], grip: C
     bars = canvas.instance("handlebar")
     x, y = post
     canvas.stroke([(x, y), (x - 0.015, y + 0.09)], STEEL, 0.026, bars)
-    paths = (
-        polygon("-0.015,0.09 0.06,0.1 0.1,0.06 0.06,0.02") + (x, y),
-        polygon("-0.015,0.09 0.05,0.13 -0.02,0.17 -0.1,0.16") + (x, y),
-        [(x + 0.05, y + 0.09), (x - 0.015, y + 0.09), (x - 0.09, y + 0.11)],
-    )
-    path = paths[int(rng.integers(len(paths)))]
+    path = polygon(choose(rng, HANDLEBARS)) + post
     canvas.stroke(path, shade(STEEL, 0.85), 0.03, bars)
     canvas.stroke(path[-2:], grip, 0.042, bars)
 
 
 def draw_motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """Fat tyres, an engine block, a tank and a long saddle."""
+    """Draw fat tyres, an engine block, a tank and a long saddle."""
     paint = varnish(canvas, rng, colour)
     radius = rng.uniform(0.18, 0.2)
     canvas.shadow(1.0)
@@ -370,7 +379,7 @@ def draw_motorbike(canvas: Canvas, rng: Rng, colour: Colour) -> None:
 
 
 def _draw_motor(canvas: Canvas) -> None:
-    """The engine block with its cooling fins."""
+    """Draw the engine block with its cooling fins."""
     block = smooth("-0.1,0.16 -0.12,0.38 0.14,0.4 0.17,0.2 0.08,0.12", 1)
     canvas.fill(block, (96, 98, 104), "engine")
     for y in np.linspace(0.27, 0.36, 4).tolist():

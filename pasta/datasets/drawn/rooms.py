@@ -1,6 +1,6 @@
-"""Rooms and halls: wall, floor, counter and whatever hangs or lies there without a concept.
+"""Rooms and halls: wall, floor, counter and what hangs or lies there without a concept.
 
-A room is drawn before anybody looks at the label, so it says nothing about the class.
+A room does not depend on the label, so it says nothing about the class.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
 
 
 def draw_shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
-    """The soft dark patch that makes a thing stand rather than float."""
+    """Draw the soft dark patch below an object."""
     for share, strength in ((0.5, 0.1), (0.42, 0.14)):
         patch = ellipse(x + 0.02 * width, y, width * share, width * 0.055)
         canvas.tint(patch, (20, 16, 24), strength)
 
 
 def _draw_platform(canvas: Canvas, colour: Colour, horizon: float) -> None:
-    """A low platform across the floor."""
+    """Draw a low platform across the floor."""
     back, front = max(horizon + 0.1, 0.74), 0.93
     canvas.fill(rectangle(0.02, front, 0.98, 0.985), shade(colour, 0.7))
     canvas.fill([(0.1, back), (0.9, back), (0.98, front), (0.02, front)], shade(colour, 0.95))
@@ -103,7 +103,7 @@ def _draw_floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> Non
 
 
 def _draw_opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
-    """A window onto the sky, or a doorway onto another room."""
+    """Draw a window onto the sky, or a doorway onto another room."""
     if chance(rng, 0.35):
         return
     x, width = rng.uniform(0.02, 0.7), rng.uniform(0.2, 0.32)
@@ -152,7 +152,7 @@ def _draw_rug(canvas: Canvas, rng: Rng) -> None:
 
 
 def _draw_counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
-    """A long sideboard against the wall: every room has one, whatever stands on it."""
+    """Draw a long sideboard against the wall; every room has one."""
     left, right = rng.uniform(-0.1, 0.05), rng.uniform(0.95, 1.1)
     foot, top = max(room.horizon, room.counter + 0.06) + 0.07, room.counter
     canvas.tint(rectangle(left, foot, right, foot + 0.03), (10, 8, 12), 0.35)

@@ -1,4 +1,4 @@
-"""A tiny language for small drawings: a sketch is a box, a place to stand and a list of marks.
+"""Small drawings as data: a sketch is a box, a place to stand and a list of marks.
 
 Outlines are made once, when the module is loaded; drawing a sketch only moves and fills them.
 """
@@ -87,12 +87,12 @@ def sketch(
     accents: tuple[Colour, ...] = VIVID,
     mirrors: bool = True,
 ) -> Sketch:
-    """Collect marks and lists of marks, in drawing order."""
+    """Make a sketch of marks and lists of marks, in drawing order."""
     return Sketch(concept, stand, flatten(*marks), colours, accents, mirrors)
 
 
 def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """A solid part; unless flat it gets lighter towards the light."""
+    """Make a solid part; unless flat it gets lighter towards the light."""
     outline = polygon(points)
     if flat:
         return Mark("fill", outline, paint, tone)
@@ -106,46 +106,46 @@ def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: boo
 
 
 def soft(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """A solid part with its corners rounded."""
+    """Make a solid part with rounded corners."""
     return body(smooth(points), paint, tone, flat=flat)
 
 
 def block(
     x0: float, y0: float, x1: float, y1: float, paint: str = "main", *, corner: float = 0.06
 ) -> Mark:
-    """A box with slightly rounded corners."""
+    """Make a box with slightly rounded corners."""
     corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
     corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
     return body(smooth(corners, 1), paint)
 
 
 def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """A ball."""
+    """Make a ball."""
     return body(ellipse(x, y, r), paint, tone)
 
 
 def dot(x: float, y: float, r: float, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """Draw a round patch inside the object."""
+    """Make a round patch inside the object."""
     return detail(ellipse(x, y, r), paint, tone)
 
 
 def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """A bar, wire or leg that belongs to the object."""
+    """Make a bar, wire or leg that belongs to the object."""
     return Mark("line", polygon(points), paint, tone, width)
 
 
 def detail(points: ArrayLike, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """A patch of colour inside the object."""
+    """Make a patch of colour inside the object."""
     return Mark("detail", polygon(points), paint, tone)
 
 
 def scratch(points: ArrayLike, width: float, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """A drawn line inside the object."""
+    """Make a line inside the object."""
     return Mark("scratch", polygon(points), paint, tone, width)
 
 
 def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mark:
-    """A see-through reflection or shadow inside the object."""
+    """Make a transparent reflection or shadow inside the object."""
     return Mark("glaze", polygon(points), paint, strength=strength)
 
 
@@ -164,7 +164,7 @@ def at(
 
 
 def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:
-    """A tyre with a metal hub."""
+    """Make a tyre with a metal hub."""
     return (
         body(ellipse(x, y, r), "dark", flat=True),
         detail(ellipse(x, y, r * hub), "metal"),
@@ -173,20 +173,20 @@ def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...
 
 
 def closed(outline: Points) -> Points:
-    """Go round an outline and a little further, so that a line along it has no gap."""
+    """Repeat the first corners at the end, so that a line along the outline has no gap."""
     return np.concatenate([outline, outline[:2]])
 
 
 def around(
     x: float, y: float, rx: float, ry: float, count: int, start: float = 0.3
 ) -> list[tuple[float, float]]:
-    """Places on an ellipse: toppings, sprinkles, candles."""
+    """Return places on an ellipse, e.g. of toppings."""
     turns = start + np.arange(count) * 2 * np.pi / count
     return [(x + rx * float(np.cos(t)), y + ry * float(np.sin(t))) for t in turns]
 
 
 def crumbs(places: list[tuple[float, float]], r: float, *paints: str) -> list[Mark]:
-    """Small round patches, the paints taking turns."""
+    """Make small round patches; the paints alternate."""
     return [detail(ellipse(x, y, r), paints[n % len(paints)]) for n, (x, y) in enumerate(places)]
 
 
@@ -205,7 +205,7 @@ def draw_sketch(canvas: Canvas, sketch: Sketch, rng: Rng) -> None:
 
 
 def pick(colours: tuple[Colour, ...], share: float) -> Colour:
-    """The colour at a fraction 0-1 of a palette."""
+    """Return the colour at a fraction 0-1 of a palette."""
     return colours[int(share * len(colours))]
 
 

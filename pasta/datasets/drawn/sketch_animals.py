@@ -1,4 +1,4 @@
-"""Sketches of animals."""
+"""Sketches of animals. The four-legged ones share one build; heads and coats differ."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Build:
 
 
 def legs(build: Build, tone: float, shift: float) -> list[Mark]:
-    """Two legs, front and back."""
+    """Make two legs, front and back."""
     top, low = build.line_of_back + build.depth * 0.6, build.ground - build.leg * 0.4
     places = (build.front + shift, build.back + shift)
     widths = (build.leg * 1.3, build.leg * 0.8)
@@ -46,7 +46,7 @@ def legs(build: Build, tone: float, shift: float) -> list[Mark]:
 
 
 def trunk(build: Build) -> list[Mark]:
-    """Far legs, trunk, near legs."""
+    """Make far legs, trunk and near legs."""
     middle, half = (build.front + build.back) / 2, (build.back - build.front) / 2
     left, right = middle - (half + build.depth * 0.45), middle + (half + build.depth * 0.45)
     top, low = build.line_of_back, build.line_of_back + build.depth
@@ -56,12 +56,12 @@ def trunk(build: Build) -> list[Mark]:
 
 
 def eye(x: float, y: float, r: float = 0.016) -> Mark:
-    """A small dark eye."""
+    """Make a small dark eye."""
     return detail(ellipse(x, y, r), "dark")
 
 
 def _spot(x: float, y: float, r: float, paint: str, tone: float) -> Mark:
-    """A patch on a coat, turned like no other."""
+    """Make a patch on a coat; its angle depends on its place."""
     return detail(ellipse(x, y, r, r * 0.8, angle=x * 9), paint, tone)
 
 

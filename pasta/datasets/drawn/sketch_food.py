@@ -24,7 +24,7 @@ from pasta.datasets.drawn.sketch import (
 
 
 def _crescent(x: float, y: float, outer: float, thickness: float) -> Points:
-    """A banana: two arcs that meet in points."""
+    """Return a banana: two arcs that meet in points."""
     turns = np.linspace(0.12 * np.pi, 0.88 * np.pi, 15)
     below = np.stack([x + outer * np.cos(turns), y + outer * np.sin(turns)], 1)
     inner = outer - thickness * np.sin((turns - turns[0]) / (turns[-1] - turns[0]) * np.pi)
@@ -36,7 +36,7 @@ _STEEL = ((186, 190, 198), (204, 206, 210), (214, 190, 120))
 
 
 def _handle(width: float, top: float) -> tuple[Mark, ...]:
-    """The lower half of a piece of cutlery."""
+    """Make the lower half of a piece of cutlery."""
     middle = width / 2
     return (
         body(limb(middle, top, middle, 0.95, 0.06, 0.09)),

@@ -43,7 +43,7 @@ _SCREENS = palette("4682be 60a082 ce965a 7864aa")
 
 
 def _keys(x0: float, x1: float, y0: float, y1: float, columns: int, rows: int) -> list[Mark]:
-    """Rows of keys in slight perspective."""
+    """Make rows of keys in slight perspective."""
     wide, high = (x1 - x0) / columns, (y1 - y0) / rows
     return [
         detail(rectangle(x, y, x + wide * 0.72, y + high * 0.68), "white", 0.9 if row % 2 else 0.8)
@@ -54,7 +54,7 @@ def _keys(x0: float, x1: float, y0: float, y1: float, columns: int, rows: int) -
 
 
 def _screen(x0: float, y0: float, x1: float, y1: float) -> list[Mark]:
-    """A lit screen with a window or landscape on it."""
+    """Make a lit screen with a window and lines of text."""
     wide, high = x1 - x0, y1 - y0
     text = (high * 0.06, "white", 0.95)
     return [

@@ -24,7 +24,7 @@ from pasta.datasets.drawn.sketch import (
 
 
 def _strings(x: float, y: float, rx: float, ry: float, count: int) -> list[Mark]:
-    """The net of a racket: lines across an ellipse, both ways."""
+    """Make the net of a racket: lines across an ellipse, both ways."""
     shares = np.linspace(-0.8, 0.8, count)
     reach = np.sqrt(1 - shares**2)
     upright = [
@@ -39,7 +39,7 @@ def _strings(x: float, y: float, rx: float, ry: float, count: int) -> list[Mark]
 
 
 def _board(x: float, width: float, nose: float) -> Points:
-    """A board standing on its tail: rounded ends, the nose as pointed as asked."""
+    """Return an upright board with rounded ends; ``nose`` is how pointed the upper one is."""
     right = np.array([(1 - nose, 0.04), (1, 0.26), (1, 0.76), (0.7, 0.97)])
     outline = [(0.0, 0.0), *right, (0.0, 1.0), *mirror(right)[::-1]]
     return np.array(outline) * (width / 2, 1) + (x, 0)

@@ -24,7 +24,7 @@ from pasta.datasets.drawn.sketch import (
 
 
 def _panes(x0: float, x1: float, y0: float, y1: float, count: int) -> list[Mark]:
-    """A row of windows, each with a reflection."""
+    """Make a row of windows, each with a reflection."""
     step = (x1 - x0) / count
     wide, marks = step * 0.8, []
     for x in (x0 + n * step for n in range(count)):
@@ -35,7 +35,7 @@ def _panes(x0: float, x1: float, y0: float, y1: float, count: int) -> list[Mark]
 
 
 def _spokes(x: float, y: float, r: float) -> list[Mark]:
-    """An open bicycle wheel: what is behind shows between the spokes."""
+    """Make an open bicycle wheel."""
     turns = np.arange(4) * np.pi / 4
     spans = [(r * float(np.cos(t)), r * float(np.sin(t))) for t in turns]
     rim = np.concatenate([ellipse(x, y, r), ellipse(x, y, r)[:1]])

@@ -1,4 +1,4 @@
-"""Colours, textures and light: what keeps flat polygons from looking flat.
+"""Colours, textures and light, which give flat polygons volume.
 
 All of it is computed at the finished picture's resolution and enlarged by Pillow, because the
 canvas is reduced again in the end and finer detail would be averaged away.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
 from pasta.datasets.drawn.canvas import SUPERSAMPLING, Canvas, Coat, Colour, Rng, shade
+
+T = TypeVar("T")
 
 
 def palette(text: str) -> tuple[Colour, ...]:
@@ -27,14 +30,14 @@ BRIGHT = palette("c63a32 3468b0 eeba3e 4a9460 e88038 865294 40a4ac e0e0dc")
 
 
 def smooth_noise(rng: Rng, pixels: int, cells: int) -> NDArray[np.float32]:
-    """Smooth value noise between 0 and 1: a coarse random grid, enlarged."""
+    """Return smooth value noise between 0 and 1: a coarse random grid, enlarged."""
     coarse = Image.fromarray(rng.random((cells + 1, cells + 1), dtype=np.float32))
     wide = coarse.resize((pixels, pixels), Image.Resampling.BICUBIC)
     return np.clip(np.asarray(wide, dtype=np.float32), 0.0, 1.0)
 
 
 def mottle(rng: Rng, pixels: int, contrast: float, cells: int, grain: float) -> NDArray[np.uint8]:
-    """How light each pixel of the finished picture is, 128 being the colour itself."""
+    """Return how light each pixel of the finished picture is; 128 is the colour itself."""
     fine = max(1, pixels // SUPERSAMPLING)
     # a generator of its own, so that what is drawn next does not depend on the picture's size
     dust = np.random.default_rng(int(rng.integers(2**32)))
@@ -45,7 +48,7 @@ def mottle(rng: Rng, pixels: int, contrast: float, cells: int, grain: float) -> 
 
 
 def dye(levels: NDArray[np.uint8], pixels: int, colour: Colour, factor: float) -> Image.Image:
-    """A mottled plane in a colour, lightened or darkened, as large as the canvas."""
+    """Colour a mottled plane, lighter or darker, as large as the canvas."""
     # a palette is far cheaper than arithmetic on three planes
     ramp = np.arange(256, dtype=np.float32)[:, None] * (np.array(colour) * factor / 127.5)
     plane = Image.fromarray(levels).resize((pixels, pixels), Image.Resampling.NEAREST)
@@ -62,7 +65,7 @@ def texture(
     cells: int = 12,
     grain: float = 0.03,
 ) -> Image.Image:
-    """A square of one colour, mottled by ``contrast`` and speckled by ``grain``."""
+    """Make a square of one colour, mottled by ``contrast`` and speckled by ``grain``."""
     return dye(mottle(rng, pixels, contrast, cells, grain), pixels, colour, 1.0)
 
 
@@ -86,21 +89,26 @@ def light(canvas: Canvas, rng: Rng) -> None:
 
 
 def mix(first: Colour, second: Colour, share: float) -> Colour:
-    """Blend two colours; ``share`` is that of the second."""
+    """Mix two colours; ``share`` is that of the second."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
     return red, green, blue
 
 
-def random_colour(rng: Rng, palette: Sequence[Colour] = SHARED, *, spread: int = 14) -> Colour:
+def random_colour(rng: Rng, colours: Sequence[Colour], *, spread: int = 14) -> Colour:
     """Pick from a palette and vary it a little, lightness more than hue."""
-    chosen = np.array(palette[int(rng.integers(len(palette)))])
+    chosen = np.array(choose(rng, colours))
     varied = chosen + rng.integers(-spread, spread + 1) + rng.integers(-spread // 2, spread // 2, 3)
     red, green, blue = np.clip(varied, 12, 248).tolist()
     return red, green, blue
 
 
+def choose(rng: Rng, options: Sequence[T]) -> T:
+    """Choose one of several options."""
+    return options[int(rng.integers(len(options)))]
+
+
 def chance(rng: Rng, probability: float) -> bool:
-    """Toss a biased coin."""
+    """Return True with a probability."""
     return bool(rng.random() < probability)
 
 
@@ -113,17 +121,17 @@ def coat(
     cells: int = 34,
     grain: float = 0.06,
 ) -> Coat:
-    """Weave a textured coat; fur by default, smoother with less contrast and grain."""
+    """Make a textured coat; fur by default, smoother with less contrast and grain."""
     levels = mottle(rng, canvas.pixels, contrast, cells, grain)
     lit, plain, dim = (dye(levels, canvas.pixels, colour, factor) for factor in (1.16, 1.0, 0.74))
     return Coat(colour, lit, plain, dim)
 
 
 def varnish(canvas: Canvas, rng: Rng, colour: Colour) -> Coat:
-    """A coat of smooth paint."""
+    """Make a coat of smooth paint."""
     return coat(canvas, rng, colour, contrast=0.12, cells=6, grain=0.03)
 
 
 def darken(colour: Colour) -> Colour:
-    """The colour of stripes, seams and shaded edges."""
+    """Return the colour of stripes, seams and shaded edges."""
     return shade(colour, 0.6)

@@ -33,7 +33,7 @@ HULL = polygon(
 
 
 def draw_aeroplane(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """An aeroplane on its wheels."""
+    """Draw an aeroplane on its wheels."""
     paint = varnish(canvas, rng, mix(colour, (236, 236, 238), 0.25))
     metal = varnish(canvas, rng, mix(colour, (190, 194, 200), 0.65))
     view = rng.random()
@@ -95,7 +95,7 @@ def _draw_jet(canvas: Canvas, x: float, y: float, metal: Coat) -> None:
 
 
 def _draw_nose_engine(canvas: Canvas, rng: Rng, metal: Coat) -> None:
-    """A piston engine in the nose, with its propeller."""
+    """Draw a piston engine in the nose, with its propeller."""
     cowl = smooth("0.4,0.4 0.5,0.38 0.53,0.32 0.5,0.26 0.4,0.24", 1)
     canvas.solid(cowl, metal, "engine")
     turn = rng.uniform(-0.4, 0.4)
@@ -133,7 +133,7 @@ CAB = "-0.02,0.08 -0.02,0.44 0.44,0.44 0.47,0.4 0.47,0.08"
 
 
 def draw_train(canvas: Canvas, rng: Rng, colour: Colour) -> None:
-    """A train from the side or, its nose towards us, running away behind itself."""
+    """Draw a train from the side, or from the front with its coaches behind."""
     paint = varnish(canvas, rng, colour)
     wagon = varnish(canvas, rng, mix(colour, (232, 222, 200), rng.uniform(0.0, 0.6)))
     if chance(rng, 0.35):
@@ -214,7 +214,7 @@ def _draw_steam_engine(canvas: Canvas, rng: Rng, paint: Coat) -> None:
 
 
 def _draw_train_from_front(canvas: Canvas, rng: Rng, paint: Coat, wagon: Coat) -> None:
-    """The front of a locomotive, its coaches shrinking towards the horizon on one side."""
+    """Draw the front of a locomotive; its coaches shrink towards the horizon on one side."""
     canvas.shadow(0.8, 0.1)
     for x, reach in ((-0.42, 0.62), (-0.02, 0.72)):
         canvas.stroke([(x - 0.06, -0.06), (reach, 0.2)], shade(STEEL, 0.75), 0.018, None)

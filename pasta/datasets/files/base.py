@@ -45,7 +45,7 @@ class Instance:
 
     @property
     def area(self) -> float:
-        """How many pixels it covers."""
+        """Return how many pixels it covers."""
         return self.box.area if self.mask is None else float(np.count_nonzero(self.mask))
 
 
@@ -75,28 +75,28 @@ class FileSource(ABC):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The classes and concepts of the dataset."""
+        """Return the classes and concepts of the dataset."""
         return vocabulary(self.dataset)
 
     @abstractmethod
     def required(self) -> Sequence[str]:
-        """The files and folders that must be there, relative to the root."""
+        """Return the files and folders that must be there, relative to the root."""
 
     @abstractmethod
     def found(self) -> Iterable[Found]:
-        """Every image of the dataset in any order."""
+        """List every image of the dataset in any order."""
 
     @abstractmethod
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
 
     @abstractmethod
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image in its original size and all of its annotated instances."""
+        """Read one image in its original size and all of its annotated instances."""
 
     @abstractmethod
     def orphans(self) -> Orphans:
-        """Images without annotations and annotations without images."""
+        """Find images without annotations and annotations without images."""
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
@@ -118,11 +118,11 @@ class FileSource(ABC):
         return tuple(items)
 
     def items(self) -> Sequence[Item]:
-        """Every image, sorted by its identifier."""
+        """List every image, sorted by its identifier."""
         return self._items
 
     def load(self, item: Item, size: int) -> Record:
-        """One image at model size with its part-index array and visible instances."""
+        """Load one image at model size with its part-index array and visible instances."""
         image, instances = self.read(item)
         width, height = image.size
         fitted = (
@@ -140,7 +140,7 @@ class FileSource(ABC):
         )
 
     def relative(self, path: Path) -> str:
-        """A path below the root with forward slashes on every system."""
+        """Return a path below the root with forward slashes on every system."""
         return path.relative_to(self.root).as_posix()
 
 
@@ -148,7 +148,7 @@ FILES: Registry[type[FileSource]] = Registry("dataset of files")
 
 
 def assign_split(seed: int, dataset: str, image_id: str, given: Given | None) -> Split:
-    """The split of one image, which no other image has an influence on.
+    """Assign a split to one image, independently of all others.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def assign_split(seed: int, dataset: str, image_id: str, given: Given | None) ->
 
 
 def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
-    """The contents of ``split.csv`` (image_id, split), or nothing where there is no such file."""
+    """Read ``split.csv`` (image_id, split); without such a file there are no overrides."""
     path = root / SPLIT_FILE
     chosen: dict[str, tuple[Split, Row]] = {}
     if not path.exists():
@@ -185,7 +185,7 @@ def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
 def paint(
     instances: Sequence[Instance], names: Vocabulary, width: int, height: int
 ) -> NDArray[np.uint8]:
-    """The concept of each pixel: large instances first, so that small ones stay visible."""
+    """Return the concept of each pixel; small instances cover large ones."""
     parts = np.zeros((height, width), dtype=np.uint8)
     for instance in sorted(instances, key=lambda instance: -instance.area):
         value = names.value(instance.concept)
@@ -198,7 +198,7 @@ def paint(
 
 
 def image_files(folder: Path) -> list[Path]:
-    """The image files of a folder; hidden files are leftovers of file managers, not images."""
+    """List the image files of a folder, without hidden ones, which file managers leave."""
     if not folder.is_dir():
         return []
     return sorted(
@@ -209,7 +209,7 @@ def image_files(folder: Path) -> list[Path]:
 
 
 def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
-    """Files by their name without suffix, which identifies an image and must be unique."""
+    """Index files by name without suffix, which identifies an image and must be unique."""
     chosen: dict[str, Path] = {}
     for path in paths:
         if path.stem in chosen:
@@ -223,5 +223,5 @@ def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
 
 
 def within(box: PixelBox, width: int, height: int) -> bool:
-    """Whether a box lies in the image; a pixel more is forgiven, as tools round differently."""
+    """Tell whether a box lies in the image, give or take a pixel, as tools round differently."""
     return box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1

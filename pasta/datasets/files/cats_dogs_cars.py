@@ -40,7 +40,7 @@ GIVEN: tuple[Given, ...] = ("train", "test")
 
 
 class Picture(NamedTuple):
-    """Where an image lies and what the folders say of it."""
+    """An image file, and its class and split by its folders."""
 
     path: Path
     label: str
@@ -49,12 +49,12 @@ class Picture(NamedTuple):
 
 @FILES.register("catsdogscars")
 class CatsDogsCars(FileSource):
-    """The test folder tests; a tenth of the train folder validates."""
+    """Class folders: ``test`` is for testing, ``train`` for training and validation."""
 
     dataset: ClassVar[str] = "catsdogscars"
 
     def required(self) -> Sequence[str]:
-        """Both image folders and the boxes."""
+        """Return both image folders and the boxes."""
         return (*GIVEN, BOXES)
 
     @cached_property
@@ -83,7 +83,7 @@ class CatsDogsCars(FileSource):
 
     @cached_property
     def _boxes(self) -> dict[str, list[tuple[Row, Instance]]]:
-        """The boxes by image file."""
+        """Read the boxes by image file."""
         files = {self.relative(picture.path) for picture in self._pictures.values()}
         boxes: dict[str, list[tuple[Row, Instance]]] = {}
         seen: dict[tuple[str, Instance], int] = {}
@@ -109,19 +109,19 @@ class CatsDogsCars(FileSource):
         return Instance(concept, box)
 
     def found(self) -> Iterator[Found]:
-        """Every image; the boxes are read too, so that a bad table is known before training."""
+        """List every image; read the boxes too, so that a bad table is known before training."""
         _ = self._boxes
         for stem, picture in self._pictures.items():
             yield Found(stem, picture.label, picture.given)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         if item.image_id not in self._pictures:
             raise InputError(f"there is no image {item.image_id!r}", file=self.root)
         return self._pictures[item.image_id].path
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and its boxes."""
+        """Read one image and its boxes."""
         path = self.path(item)
         image = decode(path)
         rows = self._boxes.get(self.relative(path), [])
@@ -135,6 +135,6 @@ class CatsDogsCars(FileSource):
         return image, [instance for _, instance in rows]
 
     def orphans(self) -> Orphans:
-        """Images without a box; a box without an image is an error in the table."""
+        """Find images without a box; a box without an image is an error in the table."""
         names = sorted(self.relative(picture.path) for picture in self._pictures.values())
         return Orphans([name for name in names if name not in self._boxes], [])

@@ -1,4 +1,4 @@
-"""Look at a dataset's folder and say what is there, what is missing and what to do about it."""
+"""Check a dataset's folder: what is there, what is missing and what to do about it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Finding:
 
 
 def inspect(dataset: str, root: Path) -> list[Finding]:
-    """Everything that can be said of a dataset's folder without loading all of it.
+    """Report on a dataset's folder without loading all of it.
 
     Parameters
     ----------

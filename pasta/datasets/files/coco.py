@@ -41,18 +41,18 @@ class Picture:
 
 @FILES.register("coco")
 class Coco(FileSource):
-    """Indoor scenes of COCO: val2017 tests, train2017 trains and validates."""
+    """Indoor scenes of COCO: val2017 is for testing, train2017 for training and validation."""
 
     dataset: ClassVar[str] = "coco"
 
     def required(self) -> Sequence[str]:
-        """Both annotation files, both image folders and the scene labels."""
+        """Return both annotation files, both image folders and the scene labels."""
         folders = [folder for folder, _ in PARTS]
         files = [self.relative(self.annotation_file(folder)) for folder in folders]
         return [*files, *folders, SCENES]
 
     def annotation_file(self, folder: str) -> Path:
-        """The JSON file for one of COCO's image folders."""
+        """Return the JSON file for one of COCO's image folders."""
         return self.root / "annotations" / f"instances_{folder}.json"
 
     @cached_property
@@ -71,7 +71,7 @@ class Coco(FileSource):
 
     @cached_property
     def _pictures(self) -> dict[str, Picture]:
-        """The labelled images by file stem; everything else in the files is let go at once."""
+        """Read the labelled images by file stem; drop everything else in the files at once."""
         wanted = dict(self._labels)
         pictures: dict[str, Picture] = {}
         for folder, given in PARTS:
@@ -97,7 +97,7 @@ class Coco(FileSource):
             raise InputError(f"{name!r} is no object category of COCO. {hint}", file=file)
 
     def found(self) -> Iterator[Found]:
-        """The images with a scene label."""
+        """List the images with a scene label."""
         for stem, picture in self._pictures.items():
             yield Found(stem, picture.label, picture.given)
 
@@ -107,12 +107,12 @@ class Coco(FileSource):
         return self._pictures[item.image_id]
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         picture = self._picture(item)
         return self.root / picture.folder / picture.file_name
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and all of its objects, crowds included."""
+        """Read one image and all of its objects, crowds included."""
         picture = self._picture(item)
         file = self.annotation_file(picture.folder)
         image = decode_as(self.path(item), picture.width, picture.height, file)
@@ -122,7 +122,7 @@ class Coco(FileSource):
         ]
 
     def orphans(self) -> Orphans:
-        """Labelled images without objects, and labelled images without a file."""
+        """Find labelled images without objects, and labelled images without a file."""
         pictures = self._pictures.values()
         paths = {id(one): self.root / one.folder / one.file_name for one in pictures}
         return Orphans(
@@ -242,7 +242,7 @@ def _keep(
     given: Given,
     wanted: dict[int, Row],
 ) -> list[Picture]:
-    """The wanted images of one annotation file, which are then no longer wanted."""
+    """Take the wanted images out of one annotation file and off the list of wanted ones."""
     here: dict[int, Picture] = {}
     try:
         categories = {one["id"]: str(one["name"]) for one in content["categories"]}

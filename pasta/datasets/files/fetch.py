@@ -26,7 +26,6 @@ from pasta.registry import did_you_mean
 CHECKSUMS = "CHECKSUMS"
 BLOCK = 1 << 16  # bytes that are read at a time; a broken connection loses less than one block
 SECONDS = 60  # without a byte before the connection counts as lost
-_COCO = "http://images.cocodataset.org"
 _MONUMAI = "dfe8ef1b80eb04ab494d26976c68e42210055103"  # the commit that the layout was read at
 
 
@@ -46,41 +45,26 @@ class Remote:
 
     url: str
     filename: str
-    size: int | None = None
     checksum: str | None = None
     unpack: Literal["zip", "tar"] | None = None
     inside: str = ""
 
 
+def _coco(path: str, md5: str) -> Remote:
+    url = f"http://images.cocodataset.org/{path}"
+    return Remote(url, path.rpartition("/")[2], f"md5:{md5}", "zip")
+
+
 REMOTES: Mapping[str, tuple[Remote, ...]] = {
     "coco": (
-        Remote(
-            f"{_COCO}/annotations/annotations_trainval2017.zip",
-            "annotations_trainval2017.zip",
-            252_907_541,
-            "md5:f4bbac642086de4f52a3fdda2de5fa2c",
-            "zip",
-        ),
-        Remote(
-            f"{_COCO}/zips/val2017.zip",
-            "val2017.zip",
-            815_585_330,
-            "md5:442b8da7639aecaf257c1dceb8ba8c80",
-            "zip",
-        ),
-        Remote(
-            f"{_COCO}/zips/train2017.zip",
-            "train2017.zip",
-            None,
-            "md5:cced6f7f71b7629ddf16f17bbcfab6b2",
-            "zip",
-        ),
+        _coco("annotations/annotations_trainval2017.zip", "f4bbac642086de4f52a3fdda2de5fa2c"),
+        _coco("zips/val2017.zip", "442b8da7639aecaf257c1dceb8ba8c80"),
+        _coco("zips/train2017.zip", "cced6f7f71b7629ddf16f17bbcfab6b2"),
     ),
     "pascalpart": (
         Remote(
             "https://thor.robots.ox.ac.uk/pascal/VOC/voc2010/VOCtrainval_03-May-2010.tar",
             "VOCtrainval_03-May-2010.tar",
-            None,
             "md5:da459979d0c395079b5c75ee67908abb",
             "tar",
         ),
@@ -158,7 +142,7 @@ def retrieve(remote: Remote, root: Path) -> Path:
             known_hash=remote.checksum or _recorded(root).get(remote.filename),
             fname=target.name,
             path=target.parent,
-            downloader=ResumingDownloader(target, remote.size),
+            downloader=ResumingDownloader(target),
         )
     except ValueError as error:  # pooch's only one here: the checksums, expected and got
         raise PastaError(f"{remote.url} was not kept. {error}") from None
@@ -178,8 +162,8 @@ class ResumingDownloader:
     and gives the file its final name.
     """
 
-    def __init__(self, target: Path, size: int | None) -> None:
-        self.target, self.size = target, size
+    def __init__(self, target: Path) -> None:
+        self.target = target
         self.part = target.with_name(target.name + ".part")
         self.tag = target.with_name(target.name + ".part.tag")
 
@@ -189,8 +173,7 @@ class ResumingDownloader:
             raise PastaError(f"{url} is not an address of the web")
         _marker(self.target).unlink(missing_ok=True)
         try:
-            if self.size is None or self._have() != self.size:
-                self._download(url)
+            self._download(url)
         except (OSError, ValueError) as error:  # the errors of requests are OSErrors
             raise PastaError(self._advice(url, error)) from None
         self.tag.unlink(missing_ok=True)

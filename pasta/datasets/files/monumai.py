@@ -59,13 +59,13 @@ class MonuMai(FileSource):
     complete: ClassVar[bool] = True
 
     def required(self) -> Sequence[str]:
-        """The folder of each style and of its annotations."""
+        """Return the folder of each style and of its annotations."""
         folders = [self.base / style for style in self.vocabulary.classes]
         return [self.relative(one) for folder in folders for one in (folder, folder / "xml")]
 
     @property
     def base(self) -> Path:
-        """The folder with the styles: the root itself, or the one inside of a clone."""
+        """Return the folder with the styles: the root itself, or the one inside of a clone."""
         inner = self.root / INNER
         return inner if inner.is_dir() else self.root
 
@@ -84,25 +84,25 @@ class MonuMai(FileSource):
         return by_stem(pictures)
 
     def _hint(self, style: str) -> str:
-        """A folder that was perhaps meant, e.g. one in lower case."""
+        """Suggest a folder that was perhaps meant, e.g. one in lower case."""
         if (self.base / style).is_dir() or not self.base.is_dir():
             return ""
         folders = {path.name: path for path in self.base.iterdir() if path.is_dir()}
         return f"; is it {did_you_mean(style, folders)}" if folders else ""
 
     def found(self) -> Iterator[Found]:
-        """Every image of the four styles."""
+        """List every image of the four styles."""
         for stem, path in self._pictures.items():
             yield Found(stem, path.parent.name, None)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         if item.image_id not in self._pictures:
             raise InputError(f"there is no image {item.image_id!r}", file=self.base)
         return self._pictures[item.image_id]
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and the boxes of its elements."""
+        """Read one image and the boxes of its elements."""
         path = self.path(item)
         file = _annotation(path)
         annotation = parse_xml(file)
@@ -132,12 +132,12 @@ class MonuMai(FileSource):
         return Instance(concept, box)
 
     def concept(self, name: str) -> str | None:
-        """Our concept for a name in an XML file, which may also be our own name."""
+        """Return our concept for a name in an XML file, which may also be our own name."""
         plain = name.strip().lower().replace("_", "-").replace(" ", "-")
         return plain if plain in self.vocabulary.concepts else NAMES.get(plain)
 
     def orphans(self) -> Orphans:
-        """Images without an XML file and the reverse."""
+        """Find images without an XML file and the reverse."""
         missing = [path for path in self._pictures.values() if not _annotation(path).is_file()]
         stems = {(path.parent.name, path.stem) for path in self._pictures.values()}
         extra = [
@@ -172,7 +172,7 @@ def _number(parent: Element, tag: str, file: Path) -> float:
 
 
 def parse_xml(file: Path) -> Element:
-    """The root of an XML file that declares no document type, and so can expand no entities."""
+    """Parse an XML file; a document type is refused, as it could expand entities."""
     builder = TreeBuilder()
     parser = expat.ParserCreate()
 

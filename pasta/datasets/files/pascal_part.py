@@ -112,7 +112,7 @@ CONCEPTS: Mapping[str, Mapping[str, str]] = {
 
 
 def concept(label: str, part: str) -> str | None:
-    """The concept of a part of an object, or None for a name that PASCAL-Part does not define.
+    """Return the concept of a part, or None for a name that PASCAL-Part does not define.
 
     Examples
     --------
@@ -141,18 +141,18 @@ class PascalPart(FileSource):
     dataset: ClassVar[str] = "pascalpart"
 
     def required(self) -> Sequence[str]:
-        """The folders of images and annotations."""
+        """Return the folders of images and annotations."""
         return (IMAGES, ANNOTATIONS)
 
     def annotation_files(self) -> list[Path]:
-        """Every annotation file."""
+        """List every annotation file."""
         files = sorted((self.root / ANNOTATIONS).glob("[!.]*.mat"))
         if not files:
             raise InputError("no .mat file", file=self.root / ANNOTATIONS)
         return files
 
     def found(self) -> Iterator[Found]:
-        """The images with an object of one of the 16 classes."""
+        """List the images with an object of one of the 16 classes."""
         for file in self.annotation_files():
             objects = [one for one in read_objects(file) if one.label in CONCEPTS]
             if objects:
@@ -160,11 +160,11 @@ class PascalPart(FileSource):
                 yield Found(file.stem, largest.label, None)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         return self.root / IMAGES / f"{item.image_id}.jpg"
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and the parts of all its objects."""
+        """Read one image and the parts of all its objects."""
         file = self.root / ANNOTATIONS / f"{item.image_id}.mat"
         objects = read_objects(file)
         if not objects:
@@ -174,7 +174,7 @@ class PascalPart(FileSource):
         return image, list(_instances(objects, file))
 
     def orphans(self) -> Orphans:
-        """Images without an annotation file and the reverse."""
+        """Find images without an annotation file and the reverse."""
         files = {path.stem: path for path in (self.root / ANNOTATIONS).glob("[!.]*.mat")}
         pictures = {path.stem: path for path in image_files(self.root / IMAGES)}
         return Orphans(
@@ -211,7 +211,7 @@ def _bounds(mask: NDArray[np.bool_]) -> PixelBox | None:
 
 
 def read_objects(file: Path) -> list[Annotated]:
-    """The objects of one ``.mat`` file."""
+    """Read the objects of one ``.mat`` file."""
     from scipy.io import loadmat
 
     if not file.is_file():
@@ -237,7 +237,7 @@ def _object(struct: Any) -> Annotated:
 
 
 def _structs(array: Any) -> list[Any]:
-    """The entries of a struct array; MATLAB stores an empty one as a 0 x 0 array of numbers."""
+    """List the entries of a struct array; MATLAB stores an empty one as 0 x 0 numbers."""
     return list(array.ravel()) if array.size else []
 
 
