@@ -54,37 +54,40 @@ class Vocabulary:
         return self.classes.index(label)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a list of names at its commas."""
     return tuple(name.strip() for name in text.split(","))
 
 
 VOCABULARIES: dict[str, Vocabulary] = {
     vocabulary.dataset: vocabulary
     for vocabulary in (
-        Vocabulary("catsdogscars", "Cats Dogs Cars", _names("cat, dog, car"), _names(_PARTS)),
+        Vocabulary(
+            "catsdogscars", "Cats Dogs Cars", split_names("cat, dog, car"), split_names(_PARTS)
+        ),
         Vocabulary(
             "pascalpart",
             "Pascal Part",
-            _names(
+            split_names(
                 "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, "
                 "person, pottedplant, sheep, train, tvmonitor"
             ),
-            _names(_PARTS),
+            split_names(_PARTS),
         ),
         Vocabulary(
             "monumai",
             "MonuMAI",
-            _names("Baroque, Gothic, Hispanic-Muslim, Renaissance"),
-            _names(_ARCHITECTURE),
+            split_names("Baroque, Gothic, Hispanic-Muslim, Renaissance"),
+            split_names(_ARCHITECTURE),
         ),
         Vocabulary(
             "coco",
             "COCO indoor scenes",
-            _names(
+            split_names(
                 "shopping_and_dining, workplace, home_or_hotel, transportation, "
                 "sports_and_leisure, cultural"
             ),
-            _names(_OBJECTS),
+            split_names(_OBJECTS),
         ),
     )
 }

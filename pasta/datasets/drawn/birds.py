@@ -11,6 +11,7 @@ from pasta.datasets.drawn.canvas import (
     Canvas,
     Coat,
     Colour,
+    Points,
     Rng,
     curve,
     ellipse,
@@ -18,6 +19,7 @@ from pasta.datasets.drawn.canvas import (
     polygon,
     ribbon,
     shade,
+    shrink,
     smooth,
 )
 from pasta.datasets.drawn.pets import draw_eye
@@ -63,12 +65,11 @@ def draw_bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     _draw_tail(canvas, build, middle - ahead * long * 0.75, ahead, plumage)
     bill = random_colour(rng, BILLS)
     for number, step in enumerate((0.09, -0.03)):
-        _draw_leg(
-            canvas, middle[0] + step, middle[1] - thick * 0.5, shade(bill, 0.7 + 0.2 * number)
-        )
+        top, tone = middle[1] - thick * 0.5, 0.7 + 0.2 * number
+        _draw_leg(canvas, middle[0] + step, top, shade(bill, tone))
     chest = middle + ahead * long * 0.72
     head = chest + (build.neck * 0.35, build.neck + build.head * 0.55)
-    path = curve([tuple(chest), tuple(chest + (build.neck * 0.7, build.neck * 0.2)), tuple(head)])
+    path = curve([chest, chest + (build.neck * 0.7, build.neck * 0.2), head])
     canvas.fill(ribbon(path, thick * 1.15, build.head * 1.4), plumage.plain, "neck")
     canvas.solid(ellipse(middle[0], middle[1], long, thick, angle=lean), plumage, "torso")
     breast = middle + ahead * long * 0.3 + (0.02, -thick * 0.35)
@@ -79,9 +80,7 @@ def draw_bird(canvas: Canvas, rng: Rng, colour: Colour) -> None:
     _draw_head(canvas, rng, build, (float(head[0]), float(head[1])), plumage, bill)
 
 
-def _draw_tail(
-    canvas: Canvas, build: Bird, root: np.ndarray, ahead: np.ndarray, plumage: Coat
-) -> None:
+def _draw_tail(canvas: Canvas, build: Bird, root: Points, ahead: Points, plumage: Coat) -> None:
     across = np.array([-ahead[1], ahead[0]])
     length, width = build.tail
     back = -ahead * length
@@ -102,7 +101,7 @@ def _draw_leg(canvas: Canvas, x: float, top: float, colour: Colour) -> None:
 
 
 def _draw_folded_wing(
-    canvas: Canvas, middle: np.ndarray, ahead: np.ndarray, build: Bird, plumage: Coat
+    canvas: Canvas, middle: Points, ahead: Points, build: Bird, plumage: Coat
 ) -> None:
     across = np.array([-ahead[1], ahead[0]])
     long, thick = build.body
@@ -110,14 +109,13 @@ def _draw_folded_wing(
     corners = polygon("0.5,0.25 0.2,0.6 -0.5,0.5 -1.15,0.1 -0.5,-0.25 0.25,-0.3")
     outline = smooth([origin + ahead * x * long + across * y * thick for x, y in corners])
     canvas.fill(outline, shade(plumage.colour, 0.52), "animal wing")
-    centre = outline.mean(0)
-    canvas.decorate(centre + (outline - centre) * 0.88, shade(plumage.colour, 0.72))
+    canvas.decorate(shrink(outline, 0.88), shade(plumage.colour, 0.72))
     for row in (0.28, 0.08, -0.1):
         start = origin + across * row * thick + ahead * 0.15 * long
         canvas.stroke([start, start - ahead * long * 0.85], shade(plumage.colour, 0.45), 0.013)
 
 
-def _draw_spread_wing(canvas: Canvas, root: np.ndarray, thick: float, plumage: Coat) -> None:
+def _draw_spread_wing(canvas: Canvas, root: Points, thick: float, plumage: Coat) -> None:
     wing = canvas.instance("animal wing")
     for number, angle in enumerate(np.linspace(1.5, 2.7, 7).tolist()):
         tip = root + np.array([math.cos(angle), math.sin(angle)]) * (0.5 - 0.02 * number)

@@ -8,7 +8,7 @@ Whatever is drawn later covers both planes alike, so masks are exact and occlusi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +23,8 @@ from pasta.datasets.vocabulary import Vocabulary
 Colour = tuple[int, int, int]
 Points = NDArray[np.float64]  # (n, 2), x to the right, y down
 Affine = NDArray[np.float64]  # (2, 3)
+Pixels = list[tuple[float, float]]
+Paint = Colour | Image.Image
 Rng = np.random.Generator
 Part = str | int | None  # a concept (a new instance), an instance, or nothing
 
@@ -149,7 +151,7 @@ def mirror(outline: ArrayLike) -> Points:
 
 def shade(colour: Colour, factor: float) -> Colour:
     """Lighten (> 1) or darken (< 1) a colour."""
-    red, green, blue = colour  # one by one: this is asked for a hundred times in a picture
+    red, green, blue = colour  # one by one: a picture needs this hundreds of times
     return (
         max(0, min(255, round(red * factor))),
         max(0, min(255, round(green * factor))),
@@ -197,7 +199,8 @@ class Canvas:
         """Change the coordinate system, and what every shape needs of it."""
         self._transform = transform
         self._linear, self._offset = transform[:, :2].T, transform[:, 2]
-        self._unit = self._length()
+        determinant = float(np.linalg.det(transform[:, :2]))
+        self._unit = math.sqrt(abs(determinant)) * self.pixels  # pixels in a unit
 
     def instance(self, concept: str) -> int:
         """Start a new instance of a concept; pass it to several shapes that make up one thing."""
@@ -211,7 +214,7 @@ class Canvas:
         """Return the instance that was started last, to go on drawing on it."""
         return len(self.concepts)
 
-    def fill(self, outline: ArrayLike, colour: Colour | Image.Image, concept: Part = None) -> None:
+    def fill(self, outline: ArrayLike, colour: Paint, concept: Part = None) -> None:
         """Fill an outline with a colour or a full-size texture.
 
         What has no concept hides what lies behind it.
@@ -230,7 +233,7 @@ class Canvas:
     ) -> None:
         """Draw a line ``width`` wide (in the current units).
 
-        Without ``concept`` it is mere decoration: the concepts below stay as they are.
+        Without ``concept`` it is decoration: the concepts below stay as they are.
         """
         pixels = max(1, round(width * self._unit))
         path = self.to_pixels(points)
@@ -238,7 +241,7 @@ class Canvas:
         if concept != DECORATION:
             self._draw_instances.line(path, fill=self._value(concept), width=pixels, joint="curve")
 
-    def decorate(self, outline: ArrayLike, colour: Colour | Image.Image) -> None:
+    def decorate(self, outline: ArrayLike, colour: Paint) -> None:
         """Fill on the colour plane only: a stripe, a highlight, a pupil inside a part."""
         self._cover(self.to_pixels(outline), colour)
 
@@ -266,7 +269,7 @@ class Canvas:
         """Reflect light, as glass, metal or a wet nose does."""
         self.tint(outline, WHITE, strength)
 
-    def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
+    def to_pixels(self, points: ArrayLike) -> Pixels:
         """Return unit coordinates under the current transform as canvas pixels, for Pillow."""
         moved = polygon(points) @ self._linear
         moved = (moved + self._offset) * self.pixels
@@ -287,7 +290,7 @@ class Canvas:
             if (seen == number).any()
         )
 
-    def _cover(self, points: list[tuple[float, float]], colour: Colour | Image.Image) -> None:
+    def _cover(self, points: Pixels, colour: Paint) -> None:
         if isinstance(colour, Image.Image):
             self._paste(points, colour)
         else:
@@ -298,17 +301,7 @@ class Canvas:
             return NOTHING
         return self.instance(concept) if isinstance(concept, str) else concept
 
-    def _length(self) -> float:
-        """Return how many pixels a unit of the current system has."""
-        determinant = float(np.linalg.det(self._transform[:, :2]))
-        return math.sqrt(abs(determinant)) * self.pixels
-
-    def _paste(
-        self,
-        points: Sequence[tuple[float, float]],
-        paint: Colour | Image.Image,
-        strength: float = 1.0,
-    ) -> None:
+    def _paste(self, points: Pixels, paint: Paint, strength: float = 1.0) -> None:
         """Paste a colour or texture through a mask of the outline, touching only its bounds."""
         across, down = [x for x, _ in points], [y for _, y in points]
         box = (

@@ -15,6 +15,7 @@ from pasta.datasets.drawn.sketch_leisure import LEISURE
 from pasta.datasets.drawn.sketch_traffic import TRAFFIC
 from pasta.datasets.drawn.surface import light
 from pasta.datasets.records import Box
+from pasta.datasets.vocabulary import split_names
 
 SKETCHES: dict[str, Sketch] = {
     sketch.concept: sketch for sketch in (*ANIMALS, *FOOD, *HOUSEHOLD, *LEISURE, *TRAFFIC)
@@ -30,43 +31,43 @@ class Cast:
     hint: Colour  # the wall colour that gives the class away if a profile asks for a colour bias
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
 CASTS: dict[str, Cast] = {
     "shopping_and_dining": Cast(
-        _names("cake, wine glass, pizza, dining table, sandwich, hot dog, donut, bowl"),
-        _names("fork, knife, spoon, banana, apple, orange, broccoli, carrot, donut, wine glass"),
+        split_names("cake, wine glass, pizza, dining table, sandwich, hot dog, donut, bowl"),
+        split_names(
+            "fork, knife, spoon, banana, apple, orange, broccoli, carrot, donut, wine glass"
+        ),
         (198, 84, 70),
     ),
     "workplace": Cast(
-        _names("laptop, tv, keyboard, tie"),
-        _names("mouse, cell phone, scissors, tie, keyboard, remote, tv"),
+        split_names("laptop, tv, keyboard, tie"),
+        split_names("mouse, cell phone, scissors, tie, keyboard, remote, tv"),
         (84, 118, 176),
     ),
     "home_or_hotel": Cast(
-        _names("bed, toilet, refrigerator, couch, oven, sink, cat"),
-        _names("toaster, microwave, hair drier, toothbrush, teddy bear, remote, cat, dog"),
+        split_names("bed, toilet, refrigerator, couch, oven, sink, cat"),
+        split_names("toaster, microwave, hair drier, toothbrush, teddy bear, remote, cat, dog"),
         (222, 190, 96),
     ),
     "transportation": Cast(
-        _names("airplane, bus, car, train, truck, boat, bicycle, motorcycle"),
-        _names("traffic light, stop sign, parking meter, fire hydrant, suitcase, backpack"),
+        split_names("airplane, bus, car, train, truck, boat, bicycle, motorcycle"),
+        split_names("traffic light, stop sign, parking meter, fire hydrant, suitcase, backpack"),
         (120, 124, 132),
     ),
     "sports_and_leisure": Cast(
-        _names("surfboard, sports ball, kite, tennis racket, skis, snowboard, skateboard"),
-        _names("frisbee, baseball glove, baseball bat, sports ball, kite, skateboard, skis"),
+        split_names("surfboard, sports ball, kite, tennis racket, skis, snowboard, skateboard"),
+        split_names("frisbee, baseball glove, baseball bat, sports ball, kite, skateboard, skis"),
         (104, 168, 96),
     ),
     "cultural": Cast(
-        _names("elephant, zebra, giraffe, vase, horse, bear, cow, sheep"),
-        _names("bird, vase, umbrella, clock, sheep, bird"),
+        split_names("elephant, zebra, giraffe, vase, horse, bear, cow, sheep"),
+        split_names("bird, vase, umbrella, clock, sheep, bird"),
         (150, 104, 168),
     ),
 }
-EVERYWHERE = _names("person, chair, cup, clock, handbag, potted plant, bottle, book, bench, person")
+EVERYWHERE = split_names(
+    "person, chair, cup, clock, handbag, potted plant, bottle, book, bench, person"
+)
 LEADS = 3  # the anchors that most pictures of a class show: a scene has its usual furniture
 ORDER = ("wall", "table", "floor")
 

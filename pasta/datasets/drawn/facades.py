@@ -8,6 +8,7 @@ concept. Sizes are fractions of the picture: ``x`` is an element's middle, ``bas
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from PIL import Image
@@ -58,21 +59,17 @@ class Bay:
 
 def draw_opening(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     """Draw the opening called ``name``; an empty name is a plain window without a concept."""
-    if name == "":
-        draw_window(canvas, bay, stone)
-    elif name == "porthole":
-        draw_porthole(canvas, bay, stone)
-    elif name == "serliana":
-        draw_serliana(canvas, bay, stone)
-    elif name == "flat-arch":
-        draw_flat_arch(canvas, bay, stone)
-    elif name == "lintelled-doorway":
-        draw_doorway(canvas, bay, stone)
-    else:
-        _draw_arched(canvas, name, bay, stone)
+    openings = {
+        "": draw_window,
+        "porthole": draw_porthole,
+        "serliana": draw_serliana,
+        "flat-arch": draw_flat_arch,
+        "lintelled-doorway": draw_doorway,
+    }
+    openings.get(name, partial(_draw_arched, name))(canvas, bay, stone)
 
 
-def _draw_arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
+def _draw_arched(name: str, canvas: Canvas, bay: Bay, stone: Stone) -> None:
     arch = arches.lobed(stone.lobes) if name == "lobed-arch" else arches.ARCHES[name]()
     half = bay.half / max(1.0, float(arch[:, 0].max()) * 0.92)
     spring = bay.base - max(bay.height + arch[:, 1].min() * half, 0.3 * half)

@@ -32,6 +32,7 @@ from pasta.datasets.drawn.facades import (
     draw_walls,
 )
 from pasta.datasets.drawn.surface import chance, choose, light, mix, palette, random_colour, texture
+from pasta.datasets.vocabulary import split_names
 
 NOTHING = ("",)
 
@@ -51,43 +52,39 @@ class Style:
     roof: tuple[str, ...] = NOTHING
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(","))
-
-
 STYLES: dict[str, Style] = {
     "Baroque": Style(
-        portal=_names("rounded-arch, rounded-arch, lintelled-doorway, flat-arch"),
-        portal_crown=_names("broken-pediment, broken-pediment, segmental-pediment"),
-        flank=_names("solomonic-column, solomonic-column, solomonic-column,"),
-        side=_names("porthole, porthole, rounded-arch, lintelled-doorway"),
-        side_crown=_names("broken-pediment, segmental-pediment,"),
-        upper=_names("porthole, porthole, rounded-arch, flat-arch"),
-        upper_side=_names("porthole, rounded-arch"),
+        portal=split_names("rounded-arch, rounded-arch, lintelled-doorway, flat-arch"),
+        portal_crown=split_names("broken-pediment, broken-pediment, segmental-pediment"),
+        flank=split_names("solomonic-column, solomonic-column, solomonic-column,"),
+        side=split_names("porthole, porthole, rounded-arch, lintelled-doorway"),
+        side_crown=split_names("broken-pediment, segmental-pediment,"),
+        upper=split_names("porthole, porthole, rounded-arch, flat-arch"),
+        upper_side=split_names("porthole, rounded-arch"),
         hint=(222, 190, 120),
     ),
     "Gothic": Style(
-        portal=_names("pointed-arch, pointed-arch, pointed-arch, ogee-arch, trefoil-arch"),
-        side=_names("pointed-arch, trefoil-arch, ogee-arch, trefoil-arch, lintelled-doorway"),
-        upper=_names("porthole, porthole, pointed-arch, trefoil-arch, ogee-arch"),
-        upper_side=_names("trefoil-arch, pointed-arch"),
-        roof=_names("pinnacle-gothic, pinnacle-gothic, pinnacle-gothic,"),
+        portal=split_names("pointed-arch, pointed-arch, pointed-arch, ogee-arch, trefoil-arch"),
+        side=split_names("pointed-arch, trefoil-arch, ogee-arch, trefoil-arch, lintelled-doorway"),
+        upper=split_names("porthole, porthole, pointed-arch, trefoil-arch, ogee-arch"),
+        upper_side=split_names("trefoil-arch, pointed-arch"),
+        roof=split_names("pinnacle-gothic, pinnacle-gothic, pinnacle-gothic,"),
         hint=(150, 152, 160),
     ),
     "Hispanic-Muslim": Style(
-        portal=_names("horseshoe-arch, horseshoe-arch, lobed-arch"),
-        side=_names("lobed-arch, horseshoe-arch, flat-arch, lintelled-doorway"),
-        upper=_names("lobed-arch, horseshoe-arch, flat-arch, porthole"),
-        upper_side=_names("horseshoe-arch, lobed-arch"),
+        portal=split_names("horseshoe-arch, horseshoe-arch, lobed-arch"),
+        side=split_names("lobed-arch, horseshoe-arch, flat-arch, lintelled-doorway"),
+        upper=split_names("lobed-arch, horseshoe-arch, flat-arch, porthole"),
+        upper_side=split_names("horseshoe-arch, lobed-arch"),
         hint=(196, 112, 84),
     ),
     "Renaissance": Style(
-        portal=_names("lintelled-doorway, lintelled-doorway, rounded-arch, flat-arch"),
-        portal_crown=_names("triangular-pediment, triangular-pediment, segmental-pediment,"),
-        side=_names("rounded-arch, rounded-arch, flat-arch, lintelled-doorway"),
-        side_crown=_names("triangular-pediment, triangular-pediment, segmental-pediment"),
-        upper=_names("serliana, serliana, serliana, porthole, rounded-arch"),
-        upper_side=_names("rounded-arch, porthole"),
+        portal=split_names("lintelled-doorway, lintelled-doorway, rounded-arch, flat-arch"),
+        portal_crown=split_names("triangular-pediment, triangular-pediment, segmental-pediment,"),
+        side=split_names("rounded-arch, rounded-arch, flat-arch, lintelled-doorway"),
+        side_crown=split_names("triangular-pediment, triangular-pediment, segmental-pediment"),
+        upper=split_names("serliana, serliana, serliana, porthole, rounded-arch"),
+        upper_side=split_names("rounded-arch, porthole"),
         hint=(232, 216, 190),
     ),
 }

@@ -28,12 +28,7 @@ from pasta.registry import did_you_mean
 
 BOXES = "boxes.csv"
 FOLDERS: Mapping[str, str] = {
-    "cats": "cat",
-    "dogs": "dog",
-    "cars": "car",
-    "cat": "cat",
-    "dog": "dog",
-    "car": "car",
+    label + ending: label for ending in ("s", "") for label in ("cat", "dog", "car")
 }
 EDGES = ("x0", "y0", "x1", "y1")
 GIVEN: tuple[Given, ...] = ("train", "test")

@@ -222,7 +222,7 @@ class ResumingDownloader:
             with self.part.open("wb"):  # the file changed, or the server knows no ranges
                 pass
         tag = response.headers.get("ETag") or response.headers.get("Last-Modified")
-        if response.ok and tag and not tag.startswith("W/"):
+        if response.status_code in (200, 206) and tag and not tag.startswith("W/"):
             self.tag.write_text(tag, encoding="latin-1")
 
     def _advice(self, url: str, error: Exception) -> str:
