@@ -68,7 +68,19 @@ def build_dataset(
 ) -> pd.DataFrame:
     """Load every item; write the arrays of pixels and parts, the tables, and their summary.
 
-    The tables are written last: whoever finds them finds whole arrays, too.
+    Parameters
+    ----------
+    items
+        The images in the order of the rows.
+    size
+        Width and height of the stored images in pixels.
+    out
+        The folder to write to. The tables come last: where they are, the arrays are complete.
+
+    Returns
+    -------
+    DataFrame
+        The table of images.
     """
     n = len(items)
     records: dict[int, tuple[Record, ...]] = {}

@@ -46,7 +46,13 @@ class StoredDataset:
 
 
 def open_dataset(folder: Path) -> StoredDataset:
-    """Open what the `images` stage wrote into the folder of a dataset."""
+    """Open what the `images` stage wrote into the folder of a dataset.
+
+    Raises
+    ------
+    PastaError
+        A table or an array is missing, damaged or of another shape.
+    """
     images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
     pixels = store.read_array(folder / PIXELS, (len(images), None, None, 3))
     parts = store.read_array(folder / PARTS, pixels.shape[:3])
@@ -57,8 +63,17 @@ def open_dataset(folder: Path) -> StoredDataset:
 def class_parts(presence: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame:
     """Tell which concepts a class has: those at least as frequent in it as in the dataset.
 
-    No vocabulary says which parts a class has; the annotated images do. ``presence`` is images x
-    concepts.
+    Parameters
+    ----------
+    presence
+        Images x concepts: whether the image shows the concept.
+    images
+        The table of images, for their classes.
+
+    Returns
+    -------
+    DataFrame
+        Classes x concepts, bool.
     """
     labels = images.set_index("image_id")["label"].reindex(presence.index)
     rates = presence.astype(float).groupby(labels).mean()

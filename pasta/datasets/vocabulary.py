@@ -13,6 +13,13 @@ _PARTS = (
     "cap, license_plate, door, mirror, window, ear, muzzle, horn, nose, hoof, mouth, eyebrow, "
     "plant, pot, coach, screen"
 )
+_THINGS = (
+    "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, person, "
+    "pottedplant, sheep, train, tvmonitor"
+)
+_SCENES = (
+    "shopping_and_dining, workplace, home_or_hotel, transportation, sports_and_leisure, cultural"
+)
 _ARCHITECTURE = (
     "horseshoe-arch, lobed-arch, pointed-arch, ogee-arch, trefoil-arch, serliana, "
     "solomonic-column, pinnacle-gothic, porthole, broken-pediment, rounded-arch, flat-arch, "
@@ -60,35 +67,12 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 VOCABULARIES: dict[str, Vocabulary] = {
-    vocabulary.dataset: vocabulary
-    for vocabulary in (
-        Vocabulary(
-            "catsdogscars", "Cats Dogs Cars", split_names("cat, dog, car"), split_names(_PARTS)
-        ),
-        Vocabulary(
-            "pascalpart",
-            "Pascal Part",
-            split_names(
-                "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, "
-                "person, pottedplant, sheep, train, tvmonitor"
-            ),
-            split_names(_PARTS),
-        ),
-        Vocabulary(
-            "monumai",
-            "MonuMAI",
-            split_names("Baroque, Gothic, Hispanic-Muslim, Renaissance"),
-            split_names(_ARCHITECTURE),
-        ),
-        Vocabulary(
-            "coco",
-            "COCO indoor scenes",
-            split_names(
-                "shopping_and_dining, workplace, home_or_hotel, transportation, "
-                "sports_and_leisure, cultural"
-            ),
-            split_names(_OBJECTS),
-        ),
+    dataset: Vocabulary(dataset, title, split_names(classes), split_names(concepts))
+    for dataset, title, classes, concepts in (
+        ("catsdogscars", "Cats Dogs Cars", "cat, dog, car", _PARTS),
+        ("pascalpart", "Pascal Part", _THINGS, _PARTS),
+        ("monumai", "MonuMAI", "Baroque, Gothic, Hispanic-Muslim, Renaissance", _ARCHITECTURE),
+        ("coco", "COCO indoor scenes", _SCENES, _OBJECTS),
     )
 }
 

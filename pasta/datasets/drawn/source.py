@@ -50,7 +50,15 @@ def label_of(dataset: str, index: int) -> str:
 
 
 def draw(dataset: str, seed: int, index: int, size: int, color_bias: float = 0.0) -> Record:
-    """Draw image ``index`` of a dataset; it depends on nothing but the arguments."""
+    """Draw one image of a dataset; it depends on nothing but the arguments.
+
+    Parameters
+    ----------
+    index
+        The number of the image, which also decides its class.
+    color_bias
+        How much colour says about the class (0 to 1); Pascal Part ignores it.
+    """
     canvas = Canvas(size, vocabulary(dataset))
     label = label_of(dataset, index)
     DRAWINGS[dataset](canvas, label, generator(seed, "draw", dataset, index), color_bias)
