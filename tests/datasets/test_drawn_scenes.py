@@ -133,9 +133,9 @@ def test_solomonic_column_swings_as_often_as_asked() -> None:
 def test_every_object_has_a_sketch_and_a_class() -> None:
     concepts = set(vocabulary("coco").concepts)
     assert set(coco.SKETCHES) == concepts
-    cast = {name for one in coco.CASTS.values() for name in (*one.anchors, *one.companions)}
-    assert cast | set(coco.EVERYWHERE) == concepts
-    assert tuple(coco.CASTS) == vocabulary("coco").classes
+    cast = {name for one in coco.SCENES.values() for name in (*one.anchors, *one.companions)}
+    assert cast | set(coco.COMMON) == concepts
+    assert tuple(coco.SCENES) == vocabulary("coco").classes
     assert set(monumai.STYLES) == set(vocabulary("monumai").classes)
 
 

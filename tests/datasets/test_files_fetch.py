@@ -248,6 +248,30 @@ def test_what_a_killed_process_has_left_is_not_mixed_in(server: Server, tmp_path
     assert names(tmp_path) == ["CHECKSUMS", "data.zip", "data.zip.unpacked", "whole.jpg"]
 
 
+def test_an_interrupted_unpacking_is_done_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.content = zipped("a.jpg", "b.jpg")
+    remote = Remote(server.url(), "data.zip", unpack="zip")
+    with monkeypatch.context() as patched:
+        move, moved = Path.replace, []
+
+        def stop_at_the_second(source: Path, target: Path) -> Path:
+            if target.suffix == ".jpg":
+                moved.append(target)
+            if len(moved) == 2:
+                raise KeyboardInterrupt
+            return move(source, target)
+
+        patched.setattr(Path, "replace", stop_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            retrieve(remote, tmp_path)
+    assert names(tmp_path) == ["CHECKSUMS", "a.jpg", "data.zip"]
+    retrieve(remote, tmp_path)
+    assert names(tmp_path) == ["CHECKSUMS", "a.jpg", "b.jpg", "data.zip", "data.zip.unpacked"]
+    assert server.asked == [None]
+
+
 def test_a_new_archive_is_unpacked_although_the_old_one_was(server: Server, tmp_path: Path) -> None:
     for text in ("old", "new"):
         server.content = zipped("same.txt", text)

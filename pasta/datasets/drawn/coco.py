@@ -23,7 +23,7 @@ SKETCHES: dict[str, Sketch] = {
 
 
 @dataclass(frozen=True)
-class Cast:
+class Scene:
     """What a class shows: large anchors that decide it, and smaller typical companions."""
 
     anchors: tuple[str, ...]
@@ -31,41 +31,41 @@ class Cast:
     hint: Colour  # the wall colour that gives the class away if a profile asks for a colour bias
 
 
-CASTS: dict[str, Cast] = {
-    "shopping_and_dining": Cast(
+SCENES: dict[str, Scene] = {
+    "shopping_and_dining": Scene(
         split_names("cake, wine glass, pizza, dining table, sandwich, hot dog, donut, bowl"),
         split_names(
             "fork, knife, spoon, banana, apple, orange, broccoli, carrot, donut, wine glass"
         ),
         (198, 84, 70),
     ),
-    "workplace": Cast(
+    "workplace": Scene(
         split_names("laptop, tv, keyboard, tie"),
         split_names("mouse, cell phone, scissors, tie, keyboard, remote, tv"),
         (84, 118, 176),
     ),
-    "home_or_hotel": Cast(
+    "home_or_hotel": Scene(
         split_names("bed, toilet, refrigerator, couch, oven, sink, cat"),
         split_names("toaster, microwave, hair drier, toothbrush, teddy bear, remote, cat, dog"),
         (222, 190, 96),
     ),
-    "transportation": Cast(
+    "transportation": Scene(
         split_names("airplane, bus, car, train, truck, boat, bicycle, motorcycle"),
         split_names("traffic light, stop sign, parking meter, fire hydrant, suitcase, backpack"),
         (120, 124, 132),
     ),
-    "sports_and_leisure": Cast(
+    "sports_and_leisure": Scene(
         split_names("surfboard, sports ball, kite, tennis racket, skis, snowboard, skateboard"),
         split_names("frisbee, baseball glove, baseball bat, sports ball, kite, skateboard, skis"),
         (104, 168, 96),
     ),
-    "cultural": Cast(
+    "cultural": Scene(
         split_names("elephant, zebra, giraffe, vase, horse, bear, cow, sheep"),
         split_names("bird, vase, umbrella, clock, sheep, bird"),
         (150, 104, 168),
     ),
 }
-EVERYWHERE = split_names(
+COMMON = split_names(
     "person, chair, cup, clock, handbag, potted plant, bottle, book, bench, person"
 )
 LEADS = 3  # the anchors that most pictures of a class show: a scene has its usual furniture
@@ -73,7 +73,7 @@ ORDER = ("wall", "table", "floor")
 
 
 @dataclass(frozen=True)
-class Thing:
+class PlacedSketch:
     """A sketch with its place in the picture."""
 
     sketch: Sketch
@@ -91,25 +91,25 @@ class Thing:
 
 def draw_scene(canvas: Canvas, label: str, rng: Rng, color_bias: float) -> None:
     """Draw an indoor scene of a class."""
-    cast = CASTS[label]
-    room = draw_room(canvas, rng, cast.hint, color_bias)
-    things = arrange(room, cast, rng)
+    scene = SCENES[label]
+    room = draw_room(canvas, rng, scene.hint, color_bias)
+    things = arrange(room, scene, rng)
     for thing in sorted(things, key=lambda one: (ORDER.index(one.sketch.stand.place), one.y)):
         _draw_thing(canvas, thing, rng)
     light(canvas, rng)
 
 
-def arrange(room: Room, cast: Cast, rng: Rng) -> list[Thing]:
+def arrange(room: Room, scene: Scene, rng: Rng) -> list[PlacedSketch]:
     """Choose the objects and give each a place where it hides as little as possible."""
     large, typical, common = 2, int(rng.integers(1, 4)), int(rng.integers(1, 3))
-    leads = _choose(cast.anchors[:LEADS], 2 if rng.random() < 0.6 else 1, rng)
-    chosen = list(dict.fromkeys(leads + _choose(cast.anchors, large, rng)))[:large]
-    placed: list[Thing] = []
+    leads = _choose(scene.anchors[:LEADS], 2 if rng.random() < 0.6 else 1, rng)
+    chosen = list(dict.fromkeys(leads + _choose(scene.anchors, large, rng)))[:large]
+    placed: list[PlacedSketch] = []
     for name in chosen:
         placed.append(
             _find_place(SKETCHES[name], _choose_scale(SKETCHES[name], room, rng), room, placed, rng)
         )
-    rest = _choose(cast.companions, typical, rng) + _choose(EVERYWHERE, common, rng)
+    rest = _choose(scene.companions, typical, rng) + _choose(COMMON, common, rng)
     for name in dict.fromkeys(name for name in rest if name not in chosen):
         scale = SKETCHES[name].stand.size * rng.uniform(0.85, 1.2)
         placed.append(_find_place(SKETCHES[name], scale, room, placed, rng))
@@ -133,17 +133,19 @@ def _choose_scale(sketch: Sketch, room: Room, rng: Rng) -> float:
     return rng.uniform(0.44, 0.62)
 
 
-def _find_place(sketch: Sketch, scale: float, room: Room, placed: list[Thing], rng: Rng) -> Thing:
+def _find_place(
+    sketch: Sketch, scale: float, room: Room, placed: list[PlacedSketch], rng: Rng
+) -> PlacedSketch:
     """Find the best of a few random places for an object."""
     half, height = sketch.stand.width * scale / 2, sketch.stand.height * scale
     ranges = {
-        "floor": (max(room.horizon + 0.12, 0.79), 0.91 if room.stage else 0.97),
+        "floor": (max(room.horizon + 0.12, 0.79), 0.91 if room.platform else 0.97),
         "table": (room.counter - 0.015, room.counter + 0.01),
         "wall": (height + 0.04, max(height + 0.08, room.counter - 0.06)),
     }
     low, high = ranges[sketch.stand.place]
     spots = [
-        Thing(sketch, float(x), float(y), scale)
+        PlacedSketch(sketch, float(x), float(y), scale)
         for x, y in zip(rng.uniform(half, 1 - half, 12), rng.uniform(low, high, 12), strict=True)
     ]
     return min(spots, key=lambda spot: sum(_overlap(spot.box, other.box) for other in placed))
@@ -159,7 +161,7 @@ def _overlap(first: Box, second: Box) -> float:
     return width * height / min(areas)
 
 
-def _draw_thing(canvas: Canvas, thing: Thing, rng: Rng) -> None:
+def _draw_thing(canvas: Canvas, thing: PlacedSketch, rng: Rng) -> None:
     sketch, width = thing.sketch, thing.sketch.stand.width * thing.scale
     flip, stretch = bool(rng.random() < 0.5) and sketch.mirrors, rng.uniform(0.92, 1.06)
     if sketch.stand.place != "wall":

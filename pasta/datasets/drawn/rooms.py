@@ -25,13 +25,13 @@ class Room:
 
     horizon: float  # where wall and floor meet
     counter: float  # the level on which small things stand
-    stage: bool  # whether the floor has a platform for what is on show
+    platform: bool  # whether the floor has a platform for what is on show
 
 
 def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
     """Draw an empty room; ``bias`` pulls the wall's colour towards a hint (0: not at all)."""
     room = Room(
-        horizon=rng.uniform(0.52, 0.68), counter=rng.uniform(0.5, 0.66), stage=chance(rng, 0.3)
+        horizon=rng.uniform(0.52, 0.68), counter=rng.uniform(0.5, 0.66), platform=chance(rng, 0.3)
     )
     wall = shade(mix(random_colour(rng, SURFACES), hint, bias), 1.04)
     _draw_wall(canvas, rng, wall, room.horizon)
@@ -39,7 +39,7 @@ def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
     _draw_opening(canvas, rng, shade(wall, 1.15), room.counter)
     if chance(rng, 0.5):
         _draw_posters(canvas, rng, room.counter)
-    if room.stage:
+    if room.platform:
         _draw_platform(canvas, random_colour(rng, SURFACES), room.horizon)
     elif chance(rng, 0.5):
         _draw_rug(canvas, rng)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from pasta.datasets.files import images
 from pasta.datasets.files.images import PixelBox
-from pasta.datasets.files.tables import Row, read
+from pasta.datasets.files.tables import Row, read_table
 from pasta.datasets.records import SPLITS, Item, Record, Region, Split
 from pasta.datasets.vocabulary import Vocabulary, vocabulary
 from pasta.errors import InputError
@@ -79,11 +79,11 @@ class FileSource(ABC):
         return vocabulary(self.dataset)
 
     @abstractmethod
-    def required(self) -> Sequence[str]:
+    def required_paths(self) -> Sequence[str]:
         """Return the files and folders that must be there, relative to the root."""
 
     @abstractmethod
-    def found(self) -> Iterable[Found]:
+    def find_images(self) -> Iterable[Found]:
         """List every image of the dataset in any order."""
 
     @abstractmethod
@@ -95,14 +95,14 @@ class FileSource(ABC):
         """Read one image in its original size and all of its annotated instances."""
 
     @abstractmethod
-    def orphans(self) -> Orphans:
+    def find_orphans(self) -> Orphans:
         """Find images without annotations and annotations without images."""
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
         chosen = read_split_file(self.root)
         items = []
-        for image_id, label, given in sorted(self.found()):
+        for image_id, label, given in sorted(self.find_images()):
             override = chosen.pop(image_id, None)
             items.append(
                 Item(
@@ -132,7 +132,7 @@ class FileSource(ABC):
         return Record(
             label=item.label,
             image=np.array(images.fit(image, size), dtype=np.uint8),
-            parts=images.fit_parts(paint(instances, self.vocabulary, width, height), size),
+            parts=images.fit_parts(paint_parts(instances, self.vocabulary, width, height), size),
             regions=tuple(Region(concept, box) for concept, box in fitted if box is not None),
             source=self.relative(self.path(item)),
             width=width,
@@ -173,7 +173,7 @@ def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
     chosen: dict[str, tuple[Split, Row]] = {}
     if not path.exists():
         return chosen
-    for row in read(path, ("image_id", "split")):
+    for row in read_table(path, ("image_id", "split")):
         name = row.one_of("split", SPLITS, "split")
         if row["image_id"] in chosen:
             first = chosen[row["image_id"]][1].number
@@ -182,7 +182,7 @@ def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
     return chosen
 
 
-def paint(
+def paint_parts(
     instances: Sequence[Instance], names: Vocabulary, width: int, height: int
 ) -> NDArray[np.uint8]:
     """Return the concept of each pixel; small instances cover large ones."""
@@ -197,7 +197,7 @@ def paint(
     return parts
 
 
-def image_files(folder: Path) -> list[Path]:
+def list_image_files(folder: Path) -> list[Path]:
     """List the image files of a folder, without hidden ones, which file managers leave."""
     if not folder.is_dir():
         return []
@@ -208,7 +208,7 @@ def image_files(folder: Path) -> list[Path]:
     )
 
 
-def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
+def index_by_stem(paths: Iterable[Path]) -> dict[str, Path]:
     """Index files by name without suffix, which identifies an image and must be unique."""
     chosen: dict[str, Path] = {}
     for path in paths:
@@ -222,6 +222,6 @@ def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
     return chosen
 
 
-def within(box: PixelBox, width: int, height: int) -> bool:
+def is_inside(box: PixelBox, width: int, height: int) -> bool:
     """Tell whether a box lies in the image, give or take a pixel, as tools round differently."""
     return box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1

@@ -16,12 +16,12 @@ from pasta.datasets.files.base import (
     Given,
     Instance,
     Orphans,
-    by_stem,
-    image_files,
-    within,
+    index_by_stem,
+    is_inside,
+    list_image_files,
 )
 from pasta.datasets.files.images import PixelBox, decode
-from pasta.datasets.files.tables import Row, read
+from pasta.datasets.files.tables import Row, read_table
 from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
@@ -48,7 +48,7 @@ class CatsDogsCars(FileSource):
 
     dataset: ClassVar[str] = "catsdogscars"
 
-    def required(self) -> Sequence[str]:
+    def required_paths(self) -> Sequence[str]:
         """Return both image folders and the boxes."""
         return (*GIVEN, BOXES)
 
@@ -56,7 +56,7 @@ class CatsDogsCars(FileSource):
     def _pictures(self) -> dict[str, Picture]:
         pictures = [picture for given in GIVEN for picture in self._folder(given)]
         by_path = {picture.path: picture for picture in pictures}
-        return {stem: by_path[path] for stem, path in by_stem(by_path).items()}
+        return {stem: by_path[path] for stem, path in index_by_stem(by_path).items()}
 
     def _folder(self, given: Given) -> Iterator[Picture]:
         parent = self.root / given
@@ -70,7 +70,7 @@ class CatsDogsCars(FileSource):
             if label is None:
                 hint = did_you_mean(folder.name.lower(), dict(FOLDERS))
                 raise InputError(f"{folder.name!r} is no class. {hint}", file=folder)
-            for path in image_files(folder):
+            for path in list_image_files(folder):
                 missing.discard(label)
                 yield Picture(path, label, given)
         if missing:
@@ -82,7 +82,7 @@ class CatsDogsCars(FileSource):
         files = {self.relative(picture.path) for picture in self._pictures.values()}
         boxes: dict[str, list[tuple[Row, Instance]]] = {}
         seen: dict[tuple[str, Instance], int] = {}
-        for row in read(self.root / BOXES, ("file", "concept", *EDGES)):
+        for row in read_table(self.root / BOXES, ("file", "concept", *EDGES)):
             name = row["file"]
             if name not in files:
                 hint = did_you_mean(name, sorted(files)) if len(files) < 1000 else ""
@@ -103,7 +103,7 @@ class CatsDogsCars(FileSource):
                 raise row.error(f"{row[low]} is not less than {row[high]}", high, f"{low} < {high}")
         return Instance(concept, box)
 
-    def found(self) -> Iterator[Found]:
+    def find_images(self) -> Iterator[Found]:
         """List every image; read the boxes too, so that a bad table is known before training."""
         _ = self._boxes
         for stem, picture in self._pictures.items():
@@ -121,7 +121,7 @@ class CatsDogsCars(FileSource):
         image = decode(path)
         rows = self._boxes.get(self.relative(path), [])
         for row, instance in rows:
-            if not within(instance.box, *image.size):
+            if not is_inside(instance.box, *image.size):
                 raise row.error(
                     f"the box {tuple(instance.box)} is not inside of the image",
                     "x1" if instance.box.x1 > image.width + 1 or instance.box.x0 < -1 else "y1",
@@ -129,7 +129,7 @@ class CatsDogsCars(FileSource):
                 )
         return image, [instance for _, instance in rows]
 
-    def orphans(self) -> Orphans:
+    def find_orphans(self) -> Orphans:
         """Find images without a box; a box without an image is an error in the table."""
         names = sorted(self.relative(picture.path) for picture in self._pictures.values())
         return Orphans([name for name in names if name not in self._boxes], [])

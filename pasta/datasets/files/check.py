@@ -74,7 +74,7 @@ def inspect(dataset: str, root: Path) -> list[Finding]:
     if not root.is_dir():
         fix = "create the folder in the layout shown, or download the dataset"
         return [Finding("folder", "missing", f"there is no folder {root}", fix)]
-    findings = [_present(root, name) for name in source.required()]
+    findings = [_present(root, name) for name in source.required_paths()]
     for step in (_counts, _orphans, _sample):
         findings += _guarded(step, source)
         if findings[-1].what == "reading":
@@ -117,7 +117,7 @@ def _counts(source: FileSource) -> Iterator[Finding]:
 
 
 def _orphans(source: FileSource) -> Iterator[Finding]:
-    lonely = source.orphans()
+    lonely = source.find_orphans()
     if lonely.images and source.complete:
         fix = "add the annotations, or remove the images"
         yield Finding("images without annotations", "problem", _some(lonely.images), fix)

@@ -16,7 +16,7 @@ from PIL import Image
 
 from pasta.datasets.files.base import FILES, FileSource, Found, Given, Instance, Orphans
 from pasta.datasets.files.images import PixelBox, decode_as
-from pasta.datasets.files.tables import Row, read
+from pasta.datasets.files.tables import Row, read_table
 from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
@@ -45,7 +45,7 @@ class Coco(FileSource):
 
     dataset: ClassVar[str] = "coco"
 
-    def required(self) -> Sequence[str]:
+    def required_paths(self) -> Sequence[str]:
         """Return both annotation files, both image folders and the scene labels."""
         folders = [folder for folder, _ in PARTS]
         files = [self.relative(self.annotation_file(folder)) for folder in folders]
@@ -58,7 +58,7 @@ class Coco(FileSource):
     @cached_property
     def _labels(self) -> dict[int, Row]:
         labels: dict[int, Row] = {}
-        for row in read(self.root / SCENES, ("image_id", "label")):
+        for row in read_table(self.root / SCENES, ("image_id", "label")):
             text = row["image_id"]
             if not text.isascii() or not text.isdigit() or len(text) > 15:
                 raise row.error(f"{text!r} is no COCO image id", "image_id", "a whole number")
@@ -96,7 +96,7 @@ class Coco(FileSource):
             hint = did_you_mean(str(name), list(self.vocabulary.concepts))
             raise InputError(f"{name!r} is no object category of COCO. {hint}", file=file)
 
-    def found(self) -> Iterator[Found]:
+    def find_images(self) -> Iterator[Found]:
         """List the images with a scene label."""
         for stem, picture in self._pictures.items():
             yield Found(stem, picture.label, picture.given)
@@ -121,7 +121,7 @@ class Coco(FileSource):
             for concept, annotation in picture.annotations
         ]
 
-    def orphans(self) -> Orphans:
+    def find_orphans(self) -> Orphans:
         """Find labelled images without objects, and labelled images without a file."""
         pictures = self._pictures.values()
         paths = {id(one): self.root / one.folder / one.file_name for one in pictures}

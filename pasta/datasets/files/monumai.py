@@ -18,9 +18,9 @@ from pasta.datasets.files.base import (
     Found,
     Instance,
     Orphans,
-    by_stem,
-    image_files,
-    within,
+    index_by_stem,
+    is_inside,
+    list_image_files,
 )
 from pasta.datasets.files.images import PixelBox, decode, decode_as
 from pasta.datasets.records import Item
@@ -58,7 +58,7 @@ class MonuMai(FileSource):
     dataset: ClassVar[str] = "monumai"
     complete: ClassVar[bool] = True
 
-    def required(self) -> Sequence[str]:
+    def required_paths(self) -> Sequence[str]:
         """Return the folder of each style and of its annotations."""
         folders = [self.base / style for style in self.vocabulary.classes]
         return [self.relative(one) for folder in folders for one in (folder, folder / "xml")]
@@ -73,7 +73,7 @@ class MonuMai(FileSource):
     def _pictures(self) -> dict[str, Path]:
         pictures: list[Path] = []
         for style in self.vocabulary.classes:
-            files = image_files(self.base / style)
+            files = list_image_files(self.base / style)
             if not files:
                 raise InputError(
                     f"no images of the class {style}{self._hint(style)}",
@@ -81,7 +81,7 @@ class MonuMai(FileSource):
                     expected="a folder with JPEG files and a subfolder xml",
                 )
             pictures += files
-        return by_stem(pictures)
+        return index_by_stem(pictures)
 
     def _hint(self, style: str) -> str:
         """Suggest a folder that was perhaps meant, e.g. one in lower case."""
@@ -90,7 +90,7 @@ class MonuMai(FileSource):
         folders = {path.name: path for path in self.base.iterdir() if path.is_dir()}
         return f"; is it {did_you_mean(style, folders)}" if folders else ""
 
-    def found(self) -> Iterator[Found]:
+    def find_images(self) -> Iterator[Found]:
         """List every image of the four styles."""
         for stem, path in self._pictures.items():
             yield Found(stem, path.parent.name, None)
@@ -123,7 +123,7 @@ class MonuMai(FileSource):
         if corners is None:
             raise InputError(f"the element {name!r} has no <bndbox>", file=file)
         box = PixelBox(*(_number(corners, edge, file) for edge in ("xmin", "ymin", "xmax", "ymax")))
-        if box.area == 0 or not within(box, *image.size):
+        if box.area == 0 or not is_inside(box, *image.size):
             raise InputError(
                 f"the box {tuple(box)} of {name!r} is inverted or not inside of the image",
                 file=file,
@@ -136,7 +136,7 @@ class MonuMai(FileSource):
         plain = name.strip().lower().replace("_", "-").replace(" ", "-")
         return plain if plain in self.vocabulary.concepts else NAMES.get(plain)
 
-    def orphans(self) -> Orphans:
+    def find_orphans(self) -> Orphans:
         """Find images without an XML file and the reverse."""
         missing = [path for path in self._pictures.values() if not _annotation(path).is_file()]
         stems = {(path.parent.name, path.stem) for path in self._pictures.values()}

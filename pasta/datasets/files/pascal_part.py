@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans, image_files
+from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans, list_image_files
 from pasta.datasets.files.images import PixelBox, decode_as
 from pasta.datasets.records import Item
 from pasta.errors import InputError
@@ -140,7 +140,7 @@ class PascalPart(FileSource):
 
     dataset: ClassVar[str] = "pascalpart"
 
-    def required(self) -> Sequence[str]:
+    def required_paths(self) -> Sequence[str]:
         """Return the folders of images and annotations."""
         return (IMAGES, ANNOTATIONS)
 
@@ -151,7 +151,7 @@ class PascalPart(FileSource):
             raise InputError("no .mat file", file=self.root / ANNOTATIONS)
         return files
 
-    def found(self) -> Iterator[Found]:
+    def find_images(self) -> Iterator[Found]:
         """List the images with an object of one of the 16 classes."""
         for file in self.annotation_files():
             objects = [one for one in read_objects(file) if one.label in CONCEPTS]
@@ -173,10 +173,10 @@ class PascalPart(FileSource):
         image = decode_as(self.path(item), width, height, file)
         return image, list(_instances(objects, file))
 
-    def orphans(self) -> Orphans:
+    def find_orphans(self) -> Orphans:
         """Find images without an annotation file and the reverse."""
         files = {path.stem: path for path in (self.root / ANNOTATIONS).glob("[!.]*.mat")}
-        pictures = {path.stem: path for path in image_files(self.root / IMAGES)}
+        pictures = {path.stem: path for path in list_image_files(self.root / IMAGES)}
         return Orphans(
             [self.relative(pictures[stem]) for stem in sorted(pictures.keys() - files.keys())],
             [self.relative(files[stem]) for stem in sorted(files.keys() - pictures.keys())],

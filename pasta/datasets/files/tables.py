@@ -48,7 +48,7 @@ class Row:
         return value
 
 
-def read(path: Path, columns: Sequence[str]) -> list[Row]:
+def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
     """Read every row of a CSV file with at least the given columns (UTF-8, comma, one header)."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -58,10 +58,10 @@ def read(path: Path, columns: Sequence[str]) -> list[Row]:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"not readable as text: {error}", file=path, expected="UTF-8") from None
-    return list(parse(text, columns, path))
+    return list(parse_table(text, columns, path))
 
 
-def parse(text: str, columns: Sequence[str], path: Path) -> Iterator[Row]:
+def parse_table(text: str, columns: Sequence[str], path: Path) -> Iterator[Row]:
     """Parse a CSV text; whatever is wrong with it is an InputError."""
     lines = csv.reader(text.splitlines(keepends=True), strict=True)
     header: list[str] | None = None
