@@ -257,8 +257,8 @@ def test_an_interrupted_unpacking_is_done_again(
         move, moved = Path.replace, []
 
         def stop_at_the_second(source: Path, target: Path) -> Path:
-            if target.suffix == ".jpg":
-                moved.append(target)
+            if source.suffix == ".jpg":
+                moved.append(source)
             if len(moved) == 2:
                 raise KeyboardInterrupt
             return move(source, target)
