@@ -93,11 +93,9 @@ BUS = Shape(
 )  # fmt: skip
 
 
-def draw_wheel(
-    canvas: Canvas, x: float, y: float, radius: float, concept: str | int = "wheel"
-) -> None:
+def draw_wheel(canvas: Canvas, x: float, y: float, radius: float) -> None:
     """Draw a tyre on a steel rim."""
-    canvas.fill(ellipse(x, y, radius), RUBBER, concept)
+    canvas.fill(ellipse(x, y, radius), RUBBER, "wheel")
     canvas.decorate(ellipse(x, y, radius * 0.66), shade(STEEL, 0.7))
     canvas.decorate(ellipse(x, y + radius * 0.06, radius * 0.56), STEEL)
     canvas.decorate(ellipse(x, y, radius * 0.18), shade(STEEL, 0.45))

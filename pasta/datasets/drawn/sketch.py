@@ -110,13 +110,11 @@ def soft(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: boo
     return body(smooth(points), paint, tone, flat=flat)
 
 
-def block(
-    x0: float, y0: float, x1: float, y1: float, paint: str = "main", *, corner: float = 0.06
-) -> Mark:
+def block(x0: float, y0: float, x1: float, y1: float, *, corner: float = 0.06) -> Mark:
     """Make a box with slightly rounded corners."""
     corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
     corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
-    return body(smooth(corners, 1), paint)
+    return body(smooth(corners, 1))
 
 
 def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -> Mark:
@@ -134,7 +132,7 @@ def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0
     return Mark("line", polygon(points), paint, tone, width)
 
 
-def detail(points: ArrayLike, paint: str = "dark", tone: float = 1.0) -> Mark:
+def detail(points: ArrayLike, paint: str, tone: float = 1.0) -> Mark:
     """Make a patch of colour inside the object."""
     return Mark("detail", polygon(points), paint, tone)
 
