@@ -23,8 +23,7 @@ from pasta.annotations.settings import QualityParams
 from pasta.annotations.simulation.properties import overlap, spread
 from pasta.annotations.simulation.quality import CHANGES, LIMIT
 from pasta.applications.prepared.held_out import Fresh
-from pasta.datasets.class_parts import class_parts
-from pasta.datasets.stored import StoredDataset
+from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore
 

@@ -1,4 +1,4 @@
-"""From a source, drawn or real, to the tables and arrays that all later stages read."""
+"""Build the tables and arrays that all later stages read, from a source, drawn or real."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.compute import map_units
 from pasta.config import Params
-from pasta.datasets.concepts import concept_table, summary
-from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.files import FILES
-from pasta.datasets.records import Record
+from pasta.datasets.records import SPLITS, Item, Record, Source
 from pasta.datasets.settings import DatasetParams
-from pasta.datasets.source import SPLITS, Item, Source
 from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY
+from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
 from pasta.progress import bar
 
@@ -30,17 +30,16 @@ NOTHING = np.empty((0, 0), dtype=np.uint8)
 
 
 def source_of(dataset: str, params: Params, root: Path) -> Source:
-    """The source a profile names for a dataset; relative roots start at the project's."""
+    """Make the source that a profile names; relative roots start at the project's."""
     section = params.datasets[dataset]
     if section.source == "files":
         return FILES[dataset](root / str(section.root), params.seed)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
-    options = Options(color_bias=section.color_bias)
-    return DrawnSource(dataset, params.seed, (train, validation, test), options)
+    return DrawnSource(dataset, params.seed, (train, validation, test), section.color_bias)
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:
-    """The first so many items of each split, as the profile asks; every split must have some."""
+    """Choose as many items of each split as the profile asks for; each split must have some."""
     chosen: list[Item] = []
     for split in SPLITS:
         there = [item for item in source.items() if item.split == split]
@@ -70,7 +69,19 @@ def build_dataset(
 ) -> pd.DataFrame:
     """Load every item; write the arrays of pixels and parts, the tables, and their summary.
 
-    The tables are written last: whoever finds them finds whole arrays, too.
+    Parameters
+    ----------
+    items
+        The images in the order of the rows.
+    size
+        Width and height of the stored images in pixels.
+    out
+        The folder to write to. The tables come last: where they are, the arrays are complete.
+
+    Returns
+    -------
+    DataFrame
+        The table of images.
     """
     n = len(items)
     records: dict[int, tuple[Record, ...]] = {}
@@ -131,3 +142,54 @@ def _region_rows(dataset: str, image_id: str, record: Record) -> list[dict[str, 
         identity = {"dataset": dataset, "image_id": image_id, "concept": region.concept}
         rows.append({**identity, "instance": number, **region.box._asdict()})
     return rows
+
+
+def concept_table(
+    images: pd.DataFrame, regions: pd.DataFrame, parts: NDArray[np.uint8]
+) -> pd.DataFrame:
+    """List for each image and concept whether it is seen, in which box and on how many pixels.
+
+    The box spans all instances of the concept in the image.
+    """
+    dataset = str(images["dataset"].iloc[0])
+    names = vocabulary(dataset).concepts
+    keys = ["image_id", "concept"]
+    every = pd.MultiIndex.from_product([images["image_id"], names], names=keys)
+    seen = regions.groupby(keys, sort=False).agg(
+        x0=("x0", "min"),
+        y0=("y0", "min"),
+        x1=("x1", "max"),
+        y1=("y1", "max"),
+        instances=("instance", "size"),
+    )
+    frame = seen.reindex(every).reset_index()
+    frame["dataset"] = dataset
+    frame["present"] = frame["x0"].notna()
+    frame["instances"] = frame["instances"].fillna(0).astype("int64")
+    frame["share"] = pixel_shares(parts, len(names))[images["row"].to_numpy()].ravel()
+    frame["value"] = np.tile(np.arange(1, len(names) + 1, dtype=np.int64), len(images))
+    return frame[list(tables.CONCEPTS.columns)]
+
+
+def pixel_shares(parts: NDArray[np.uint8], n_concepts: int) -> NDArray[np.float64]:
+    """Return the share of the pixels that show each concept, images x concepts."""
+    pixels = parts[0].size
+    counts = [np.bincount(image.ravel(), minlength=n_concepts + 1)[1:] for image in parts]
+    shares: NDArray[np.float64] = np.asarray(counts, dtype=np.float64) / pixels
+    return shares
+
+
+def summary(images: pd.DataFrame, concepts: pd.DataFrame) -> dict[str, Any]:
+    """Return the few numbers worth comparing between two versions of a dataset."""
+    present = concepts[concepts["present"]]
+    per_image = present.groupby("image_id").size().reindex(images["image_id"], fill_value=0)
+    return {
+        "images": len(images),
+        "splits": {str(k): int(v) for k, v in images["split"].value_counts().items()},
+        "classes": int(images["label"].nunique()),
+        "concepts_in_vocabulary": int(concepts["concept"].nunique()),
+        "concepts_seen": int(present["concept"].nunique()),
+        "concepts_per_image": round(float(per_image.mean()), 4),
+        "images_without_concepts": int((per_image == 0).sum()),
+        "annotated_pixels": round(float(concepts.groupby("image_id")["share"].sum().mean()), 4),
+    }

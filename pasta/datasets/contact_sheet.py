@@ -19,9 +19,9 @@ INK, PAPER = (40, 40, 48), (255, 255, 255)
 Pixels = NDArray[np.uint8]
 
 
-def contact_sheet(folders: Sequence[Path], columns: int = COLUMNS) -> Image.Image:
+def contact_sheet(folders: Sequence[Path]) -> Image.Image:
     """Draw two rows for each dataset: test images of every class in turn, and their masks."""
-    strips = [_strip(folder, columns) for folder in folders]
+    strips = [_strip(folder) for folder in folders]
     width = max(strip.width for strip in strips)
     sheet = Image.new("RGB", (width, sum(strip.height for strip in strips)), PAPER)
     top = 0
@@ -31,11 +31,11 @@ def contact_sheet(folders: Sequence[Path], columns: int = COLUMNS) -> Image.Imag
     return sheet
 
 
-def _strip(folder: Path, columns: int) -> Image.Image:
+def _strip(folder: Path) -> Image.Image:
     data = open_dataset(folder)
-    rows = _one_of_each_class(data.images, columns)
+    rows = _one_of_each_class(data.images)
     size, words = data.pixels.shape[1], data.vocabulary
-    strip = Image.new("RGB", (columns * (size + GAP) + GAP, TITLE + 2 * (size + GAP) + GAP), PAPER)
+    strip = Image.new("RGB", (COLUMNS * (size + GAP) + GAP, TITLE + 2 * (size + GAP) + GAP), PAPER)
     title = f"{words.title}: {len(words.classes)} classes, {len(words.concepts)} concepts"
     draw = ImageDraw.Draw(strip)
     draw.text((GAP, 6), title, INK, font=ImageFont.load_default(15))
@@ -47,12 +47,12 @@ def _strip(folder: Path, columns: int) -> Image.Image:
     return strip
 
 
-def _one_of_each_class(images: pd.DataFrame, count: int) -> list[int]:
-    """Rows of test images, the classes taking turns."""
+def _one_of_each_class(images: pd.DataFrame) -> list[int]:
+    """Choose rows of test images; the classes alternate."""
     test = images[images["split"] == "test"].copy()
     test["turn"] = test.groupby("label").cumcount()
     order = test.sort_values(["turn", "row"])
-    return [int(row) for row in order["row"].head(count)]
+    return [int(row) for row in order["row"].head(COLUMNS)]
 
 
 def colour_parts(parts: Pixels, image: Pixels, n_concepts: int) -> Pixels:
@@ -65,7 +65,7 @@ def colour_parts(parts: Pixels, image: Pixels, n_concepts: int) -> Pixels:
 
 
 def part_colours(n_concepts: int) -> NDArray[np.float32]:
-    """Colours far apart for neighbouring indices (golden-angle hues, three lightnesses)."""
+    """Return colours far apart for neighbouring indices (golden-angle hues, three lightnesses)."""
     colours = [(0.0, 0.0, 0.0)]
     for index in range(n_concepts):
         hue = (index * 0.61803398875) % 1

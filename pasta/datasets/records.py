@@ -1,12 +1,16 @@
-"""What every dataset gives for one image, drawn or real."""
+"""Records, items and sources: the interface of every dataset, drawn or read from files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = ("train", "validation", "test")
 
 
 class Box(NamedTuple):
@@ -41,3 +45,21 @@ class Record:
     source: str  # a file name relative to the dataset's root, or "drawn"
     width: int  # of the original
     height: int
+
+
+class Item(NamedTuple):
+    """One image before it is loaded. ``image_id`` is unique in its dataset and has no slash."""
+
+    image_id: str
+    split: Split
+    label: str
+
+
+class Source(Protocol):
+    """A dataset that lists its items and loads each alone, in any order or process."""
+
+    def items(self) -> Sequence[Item]:
+        """List every image, in a fixed order."""
+
+    def load(self, item: Item, size: int) -> Record:
+        """Load one image at model size with its part-index array and visible instances."""

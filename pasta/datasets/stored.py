@@ -1,4 +1,4 @@
-"""A dataset as it lies on disk after the first stages."""
+"""Read a dataset that the `images` stage has built."""
 
 from __future__ import annotations
 
@@ -27,28 +27,54 @@ class StoredDataset:
     parts: NDArray[np.uint8]  # (n, size, size)
 
     def regions(self) -> pd.DataFrame:
-        """Every visible instance with its box."""
+        """Read every visible instance with its box."""
         return store.read(self.folder / REGIONS, tables.REGIONS, {"images": self.images})
 
     def concepts(self) -> pd.DataFrame:
-        """Every image x concept."""
+        """Read the table of every image x concept."""
         return store.read(self.folder / CONCEPTS, tables.CONCEPTS, {"images": self.images})
 
     def rows(self, split: str) -> NDArray[np.int64]:
-        """Rows of the images of a split."""
+        """Return the rows of the images of a split."""
         chosen = self.images.loc[self.images["split"] == split, "row"]
         return chosen.to_numpy(np.int64)
 
     def labels(self) -> NDArray[np.int64]:
-        """Class index of every row."""
+        """Return the class index of every row."""
         place = {name: index for index, name in enumerate(self.vocabulary.classes)}
         return np.asarray(self.images["label"].map(place), dtype=np.int64)
 
 
 def open_dataset(folder: Path) -> StoredDataset:
-    """Open what the `images` stage has left in the folder of a dataset."""
+    """Open what the `images` stage wrote into the folder of a dataset.
+
+    Raises
+    ------
+    PastaError
+        A table or an array is missing, damaged or of another shape.
+    """
     images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
     pixels = store.read_array(folder / PIXELS, (len(images), None, None, 3))
     parts = store.read_array(folder / PARTS, pixels.shape[:3])
     words = vocabulary(str(images["dataset"].iloc[0]))
     return StoredDataset(folder, words, images, pixels, parts)
+
+
+def class_parts(presence: pd.DataFrame, images: pd.DataFrame) -> pd.DataFrame:
+    """Tell which concepts a class has: those at least as frequent in it as in the dataset.
+
+    Parameters
+    ----------
+    presence
+        Images x concepts: whether the image shows the concept.
+    images
+        The table of images, for their classes.
+
+    Returns
+    -------
+    DataFrame
+        Classes x concepts, bool.
+    """
+    labels = images.set_index("image_id")["label"].reindex(presence.index)
+    rates = presence.astype(float).groupby(labels).mean()
+    return (rates >= presence.mean()) & (rates > 0)

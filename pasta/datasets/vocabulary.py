@@ -13,6 +13,13 @@ _PARTS = (
     "cap, license_plate, door, mirror, window, ear, muzzle, horn, nose, hoof, mouth, eyebrow, "
     "plant, pot, coach, screen"
 )
+_THINGS = (
+    "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, person, "
+    "pottedplant, sheep, train, tvmonitor"
+)
+_SCENES = (
+    "shopping_and_dining, workplace, home_or_hotel, transportation, sports_and_leisure, cultural"
+)
 _ARCHITECTURE = (
     "horseshoe-arch, lobed-arch, pointed-arch, ogee-arch, trefoil-arch, serliana, "
     "solomonic-column, pinnacle-gothic, porthole, broken-pediment, rounded-arch, flat-arch, "
@@ -40,52 +47,32 @@ class Vocabulary:
     concepts: tuple[str, ...]
 
     def value(self, concept: str) -> int:
-        """The concept's value in a part-index array (0 is nothing)."""
+        """Return the concept's value in a part-index array (0 is nothing)."""
         if concept not in self.concepts:
             hint = did_you_mean(concept, list(self.concepts))
             raise PastaError(f"{concept!r} is no concept of {self.dataset}. {hint}")
         return self.concepts.index(concept) + 1
 
     def class_index(self, label: str) -> int:
-        """The place of a class label."""
+        """Return the place of a class label."""
         if label not in self.classes:
             hint = did_you_mean(label, list(self.classes))
             raise PastaError(f"{label!r} is no class of {self.dataset}. {hint}")
         return self.classes.index(label)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a list of names at its commas."""
     return tuple(name.strip() for name in text.split(","))
 
 
 VOCABULARIES: dict[str, Vocabulary] = {
-    vocabulary.dataset: vocabulary
-    for vocabulary in (
-        Vocabulary("catsdogscars", "Cats Dogs Cars", _names("cat, dog, car"), _names(_PARTS)),
-        Vocabulary(
-            "pascalpart",
-            "Pascal Part",
-            _names(
-                "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, "
-                "person, pottedplant, sheep, train, tvmonitor"
-            ),
-            _names(_PARTS),
-        ),
-        Vocabulary(
-            "monumai",
-            "MonuMAI",
-            _names("Baroque, Gothic, Hispanic-Muslim, Renaissance"),
-            _names(_ARCHITECTURE),
-        ),
-        Vocabulary(
-            "coco",
-            "COCO indoor scenes",
-            _names(
-                "shopping_and_dining, workplace, home_or_hotel, transportation, "
-                "sports_and_leisure, cultural"
-            ),
-            _names(_OBJECTS),
-        ),
+    dataset: Vocabulary(dataset, title, split_names(classes), split_names(concepts))
+    for dataset, title, classes, concepts in (
+        ("catsdogscars", "Cats Dogs Cars", "cat, dog, car", _PARTS),
+        ("pascalpart", "Pascal Part", _THINGS, _PARTS),
+        ("monumai", "MonuMAI", "Baroque, Gothic, Hispanic-Muslim, Renaissance", _ARCHITECTURE),
+        ("coco", "COCO indoor scenes", _SCENES, _OBJECTS),
     )
 }
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pasta import compute
 from pasta.config import Params
-from pasta.datasets.class_parts import class_parts
-from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.datasets.stored import StoredDataset, class_parts, open_dataset
 from pasta.errors import InputError
 from pasta.explanations.base import View
 from pasta.explanations.engine import view_of

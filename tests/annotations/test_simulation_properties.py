@@ -10,7 +10,7 @@ import pytest
 
 from pasta.annotations.simulation.properties import distance, overlap, spread
 from pasta.annotations.simulation.quality import LIMIT, qualities, standardised
-from pasta.datasets.class_parts import class_parts
+from pasta.datasets.stored import class_parts
 from pasta.seeds import generator
 from pasta.tables import QUESTIONS
 from tests.annotations.simulation_study import parameters

@@ -12,10 +12,15 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pasta.datasets.drawn import catsdogscars, pascalpart
 from pasta.datasets.drawn.canvas import Canvas
-from pasta.datasets.drawn.scene import Options, draw, label_of
-from pasta.datasets.drawn.stage import standing
+from pasta.datasets.drawn.composition import (
+    PAINTERS,
+    TELLTALE,
+    choose_biased_colour,
+    choose_colour,
+    random_stand,
+)
+from pasta.datasets.drawn.source import draw, label_of
 from pasta.datasets.records import Record
 from pasta.datasets.vocabulary import vocabulary
 from pasta.seeds import generator
@@ -28,7 +33,7 @@ PLAIN = ("bottle", "tvmonitor", "pottedplant")  # two parts each, of which a bus
 @cache
 def drawings(dataset: str, count: int, color_bias: float = 0.0) -> list[Record]:
     """The first drawings of a dataset, small."""
-    return [draw(dataset, 0, index, SIZE, Options(color_bias)) for index in range(count)]
+    return [draw(dataset, 0, index, SIZE, color_bias) for index in range(count)]
 
 
 def accuracy(features: NDArray[np.float64], labels: list[str]) -> float:
@@ -68,8 +73,8 @@ def test_every_concept_is_drawn() -> None:
 
 
 def test_every_class_has_its_painter() -> None:
-    assert set(catsdogscars.PAINTERS) == set(vocabulary("catsdogscars").classes)
-    assert set(pascalpart.PAINTERS) == set(vocabulary("pascalpart").classes)
+    assert set(TELLTALE) == set(vocabulary("catsdogscars").classes)
+    assert set(PAINTERS) == set(vocabulary("pascalpart").classes)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -133,14 +138,14 @@ def test_colour_tells_the_class_only_when_biased() -> None:
 def test_without_bias_all_classes_draw_their_colours_alike() -> None:
     for item in range(50):
         chosen = {
-            catsdogscars.main_colour(label, generator(0, item), 0.0)
+            choose_biased_colour(label, generator(0, item), 0.0)
             for label in vocabulary("catsdogscars").classes
         }
         assert len(chosen) == 1
 
 
 def test_pascalpart_ignores_the_colour_bias() -> None:
-    plain, biased = (draw("pascalpart", 0, 5, SIZE, Options(bias)) for bias in (0.0, 1.0))
+    plain, biased = (draw("pascalpart", 0, 5, SIZE, bias) for bias in (0.0, 1.0))
     assert plain.image.tobytes() == biased.image.tobytes()
 
 
@@ -159,8 +164,8 @@ def _parts_without_foreground(index: int) -> NDArray[np.uint8]:
     canvas = Canvas(SIZE, vocabulary("pascalpart"))
     label = label_of("pascalpart", index)
     rng = generator(0, "draw", "pascalpart", index)
-    colour = pascalpart.main_colour(label, rng)
+    colour = choose_colour(label, rng)
     _, place, thing, _, _ = rng.spawn(5)
-    with canvas.placed(standing(place)):
-        pascalpart.PAINTERS[label](canvas, thing, colour)
+    with canvas.placed(random_stand(place)):
+        PAINTERS[label](canvas, thing, colour)
     return canvas.finish()[1]

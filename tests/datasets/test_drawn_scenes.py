@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from pasta.datasets.drawn import arches, coco, monumai
 from pasta.datasets.drawn.canvas import Canvas, pose
-from pasta.datasets.drawn.objects_kit import draw_sketch
-from pasta.datasets.drawn.scene import draw
+from pasta.datasets.drawn.sketch import draw_sketch
+from pasta.datasets.drawn.source import draw
 from pasta.datasets.records import Record
 from pasta.datasets.vocabulary import vocabulary
 
@@ -112,7 +112,7 @@ def test_pediments() -> None:
     segment = arches.segmental_pediment(0.5)
     assert segment[:, 1].min() == pytest.approx(-0.5)
     assert np.allclose(radii(segment, 0, 0.75), 1.25)
-    left, right = arches.broken_pediment(gap=0.3)
+    left, right = arches.broken_pediment(curved=False)
     assert left[:, 0].max() == pytest.approx(-0.3)
     assert right[:, 0].min() == pytest.approx(0.3)
     assert arches.triangular_pediment(0.4)[:, 1].min() == -0.4
@@ -133,16 +133,16 @@ def test_solomonic_column_swings_as_often_as_asked() -> None:
 def test_every_object_has_a_sketch_and_a_class() -> None:
     concepts = set(vocabulary("coco").concepts)
     assert set(coco.SKETCHES) == concepts
-    cast = {name for one in coco.CASTS.values() for name in (*one.anchors, *one.companions)}
-    assert cast | set(coco.EVERYWHERE) == concepts
-    assert tuple(coco.CASTS) == vocabulary("coco").classes
+    cast = {name for one in coco.SCENES.values() for name in (*one.anchors, *one.companions)}
+    assert cast | set(coco.COMMON) == concepts
+    assert tuple(coco.SCENES) == vocabulary("coco").classes
     assert set(monumai.STYLES) == set(vocabulary("monumai").classes)
 
 
 @pytest.mark.parametrize("concept", vocabulary("coco").concepts)
 def test_object_is_seen_and_stays_in_its_box(concept: str) -> None:
     sketch = coco.SKETCHES[concept]
-    assert max(sketch.width, sketch.height) == pytest.approx(1.0)
+    assert max(sketch.stand.width, sketch.stand.height) == pytest.approx(1.0)
     canvas = Canvas(100, vocabulary("coco"))
     with canvas.placed(pose(0.2, 0.2, 0.6)):
         draw_sketch(canvas, sketch, np.random.default_rng(0))
@@ -151,12 +151,12 @@ def test_object_is_seen_and_stays_in_its_box(concept: str) -> None:
     tolerance = 0.03
     assert region.box.x0 >= 0.2 - tolerance
     assert region.box.y0 >= 0.2 - tolerance
-    assert region.box.x1 <= 0.2 + 0.6 * sketch.width + tolerance
-    assert region.box.y1 <= 0.2 + 0.6 * sketch.height + tolerance
+    assert region.box.x1 <= 0.2 + 0.6 * sketch.stand.width + tolerance
+    assert region.box.y1 <= 0.2 + 0.6 * sketch.stand.height + tolerance
     # it fills its box both ways, and its paint hardly strays from its mask
-    assert region.box.x1 - region.box.x0 > 0.6 * sketch.width * 0.6
-    assert region.box.y1 - region.box.y0 > 0.6 * sketch.height * 0.7
-    assert region.box.y1 > 0.2 + 0.6 * sketch.height - 0.05  # its foot stands on the ground
+    assert region.box.x1 - region.box.x0 > 0.6 * sketch.stand.width * 0.6
+    assert region.box.y1 - region.box.y0 > 0.6 * sketch.stand.height * 0.7
+    assert region.box.y1 > 0.2 + 0.6 * sketch.stand.height - 0.05  # its foot stands on the ground
     painted = (np.asarray(canvas.colours) != 127).any(2)
     masked = np.asarray(canvas.instances) > 0
     assert (painted & ~masked).sum() < 0.03 * masked.sum()

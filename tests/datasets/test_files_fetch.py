@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pasta.datasets.files.fetch import REMOTES, Remote, fetch
+from pasta.datasets.files.fetch import BLOCK, REMOTES, Remote, fetch, retrieve
 from pasta.errors import InputError, PastaError
 
 CONTENT = bytes(range(256)) * 4000  # about a megabyte
@@ -93,16 +93,11 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir())
 
 
-def get(root: Path, remote: Remote) -> list[Path]:
-    return fetch("coco", root, remotes=[remote], progress=False)
-
-
 def test_download_and_nothing_the_second_time(server: Server, tmp_path: Path) -> None:
     md5 = f"md5:{hashlib.md5(CONTENT, usedforsecurity=False).hexdigest()}"
     for _ in range(2):
-        assert get(tmp_path, Remote(server.url(), "data.bin", checksum=md5)) == [
-            tmp_path / "data.bin"
-        ]
+        remote = Remote(server.url(), "data.bin", checksum=md5)
+        assert retrieve(remote, tmp_path) == tmp_path / "data.bin"
     assert names(tmp_path) == ["data.bin"]
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
     assert server.asked == [None]
@@ -112,14 +107,15 @@ def test_download_and_nothing_the_second_time(server: Server, tmp_path: Path) ->
 def test_resumed_after_a_cut(server: Server, tmp_path: Path, checksum: str | None) -> None:
     server.cut = 300_000
     remote = Remote(server.url(), "data.bin", checksum=checksum)
-    with pytest.raises(PastaError, match=r"300000 of 1024000.*300000 bytes are kept.*by hand"):
-        get(tmp_path, remote)
+    kept = 300_000 // BLOCK * BLOCK
+    with pytest.raises(PastaError, match=rf"300000 bytes read.*{kept} bytes are kept.*by hand"):
+        retrieve(remote, tmp_path)
     assert names(tmp_path) == ["data.bin.part", "data.bin.part.tag"]
     server.cut = None
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.asked == [None, "bytes=300000-"]
-    assert server.served == len(CONTENT)
+    assert server.asked == [None, f"bytes={kept}-"]
+    assert server.served == 300_000 + len(CONTENT) - kept
     assert "data.bin.part" not in names(tmp_path)
 
 
@@ -127,9 +123,9 @@ def test_a_file_that_changed_meanwhile_starts_over(server: Server, tmp_path: Pat
     server.cut = 1000
     remote = Remote(server.url(), "data.bin")
     with pytest.raises(PastaError):
-        get(tmp_path, remote)
+        retrieve(remote, tmp_path)
     server.cut, server.content, server.tag = None, b"new" * 5000, '"two"'
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == server.content
 
 
@@ -137,30 +133,29 @@ def test_a_server_without_ranges_starts_over(server: Server, tmp_path: Path) -> 
     server.cut, server.ranges = 1000, False
     remote = Remote(server.url(), "data.bin", checksum=sha256(CONTENT))
     with pytest.raises(PastaError):
-        get(tmp_path, remote)
+        retrieve(remote, tmp_path)
     server.cut = None
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
     assert server.served == 1000 + len(CONTENT)
 
 
-@pytest.mark.parametrize("size", [None, len(CONTENT)])
-def test_a_part_that_is_already_whole(server: Server, tmp_path: Path, size: int | None) -> None:
+def test_a_part_that_is_already_whole(server: Server, tmp_path: Path) -> None:
     (tmp_path / "data.bin.part").write_bytes(CONTENT)
-    get(tmp_path, Remote(server.url(), "data.bin", size, sha256(CONTENT)))
+    retrieve(Remote(server.url(), "data.bin", sha256(CONTENT)), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
     assert server.served == 0
 
 
 def test_a_part_that_is_too_long(server: Server, tmp_path: Path) -> None:
     (tmp_path / "data.bin.part").write_bytes(CONTENT + b"more")
-    get(tmp_path, Remote(server.url(), "data.bin", checksum=sha256(CONTENT)))
+    retrieve(Remote(server.url(), "data.bin", checksum=sha256(CONTENT)), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
 
 
 def test_a_wrong_checksum_leaves_nothing(server: Server, tmp_path: Path) -> None:
     with pytest.raises(PastaError) as caught:
-        get(tmp_path, Remote(server.url(), "data.bin", checksum=sha256(b"other")))
+        retrieve(Remote(server.url(), "data.bin", checksum=sha256(b"other")), tmp_path)
     assert hashlib.sha256(CONTENT).hexdigest() in str(caught.value)
     assert hashlib.sha256(b"other").hexdigest() in str(caught.value)
     assert names(tmp_path) == []
@@ -168,37 +163,37 @@ def test_a_wrong_checksum_leaves_nothing(server: Server, tmp_path: Path) -> None
 
 def test_without_a_published_checksum_the_first_one_is_kept(server: Server, tmp_path: Path) -> None:
     remote = Remote(server.url(), "data.bin")
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     assert (tmp_path / "CHECKSUMS").read_text() == f"{sha256(CONTENT)}  data.bin\n"
     (tmp_path / "data.bin").unlink()
     server.content = b"replaced"
     with pytest.raises(PastaError, match="not kept"):
-        get(tmp_path, remote)
+        retrieve(remote, tmp_path)
     assert names(tmp_path) == ["CHECKSUMS"]
     (tmp_path / "CHECKSUMS").write_text("nonsense\n")
     with pytest.raises(InputError, match="CHECKSUMS, row 1"):
-        get(tmp_path, remote)
+        retrieve(remote, tmp_path)
 
 
 def test_errors_of_the_server(server: Server, tmp_path: Path) -> None:
     with pytest.raises(PastaError, match=r"absent.*404.*by hand.*data\.bin"):
-        get(tmp_path, Remote(server.url("absent"), "data.bin"))
+        retrieve(Remote(server.url("absent"), "data.bin"), tmp_path)
     port = server.server_address[1]
     server.shutdown()
     server.server_close()
     with pytest.raises(PastaError, match="could not download"):
-        get(tmp_path, Remote(f"http://127.0.0.1:{port}/file", "data.bin"))
+        retrieve(Remote(f"http://127.0.0.1:{port}/file", "data.bin"), tmp_path)
     with pytest.raises(PastaError, match="not an address of the web"):
-        get(tmp_path, Remote("file:///etc/hostname", "data.bin"))
+        retrieve(Remote("file:///etc/hostname", "data.bin"), tmp_path)
     with pytest.raises(PastaError, match="must not contain a folder"):
-        get(tmp_path, Remote(server.url(), "../data.bin"))
+        retrieve(Remote(server.url(), "../data.bin"), tmp_path)
     assert names(tmp_path) == []
 
 
 def test_the_progress_bar_goes_to_the_error_stream(
     server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fetch("coco", tmp_path, remotes=[Remote(server.url(), "data.bin")])
+    retrieve(Remote(server.url(), "data.bin"), tmp_path)
     captured = capsys.readouterr()
     assert not captured.out
     assert "data.bin" in captured.err
@@ -231,22 +226,65 @@ def test_archives_are_unpacked_once_and_merged(server: Server, tmp_path: Path) -
     (tmp_path / "val2017" / "own.txt").write_text("mine")
     server.content = zipped("top/val2017/a.jpg", "top/val2017/b.jpg", "top/new/c.txt", "other.txt")
     remote = Remote(server.url(), "data.zip", unpack="zip", inside="top")
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     expected = ["CHECKSUMS", "data.zip", "data.zip.unpacked", "new", "val2017"]
     assert names(tmp_path) == expected
     assert names(tmp_path / "val2017") == ["a.jpg", "b.jpg", "own.txt"]
     (tmp_path / "new/c.txt").write_text("edited")
-    get(tmp_path, remote)
+    retrieve(remote, tmp_path)
     assert (tmp_path / "new/c.txt").read_text() == "edited"
     (tmp_path / "new/c.txt").unlink()
     (tmp_path / "new").rmdir()
-    get(tmp_path, remote)  # something is gone: unpacked again
+    retrieve(remote, tmp_path)  # something is gone: unpacked again
     assert (tmp_path / "new/c.txt").read_text() == "content of top/new/c.txt"
+
+
+def test_what_a_killed_process_has_left_is_not_mixed_in(server: Server, tmp_path: Path) -> None:
+    left = tmp_path / ".unpacking-data.zip" / "half.jpg"
+    left.parent.mkdir()
+    left.write_text("half an image")
+    server.content = zipped("whole.jpg")
+    retrieve(Remote(server.url(), "data.zip", unpack="zip"), tmp_path)
+    assert names(tmp_path) == ["CHECKSUMS", "data.zip", "data.zip.unpacked", "whole.jpg"]
+
+
+def test_an_interrupted_unpacking_is_done_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.content = zipped("a.jpg", "b.jpg")
+    remote = Remote(server.url(), "data.zip", unpack="zip")
+    with monkeypatch.context() as patched:
+        move, moved = Path.replace, []
+
+        def stop_at_the_second(source: Path, target: Path) -> Path:
+            if source.suffix == ".jpg":
+                moved.append(source)
+            if len(moved) == 2:
+                raise KeyboardInterrupt
+            return move(source, target)
+
+        patched.setattr(Path, "replace", stop_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            retrieve(remote, tmp_path)
+    assert names(tmp_path) == ["CHECKSUMS", "a.jpg", "data.zip"]
+    retrieve(remote, tmp_path)
+    assert names(tmp_path) == ["CHECKSUMS", "a.jpg", "b.jpg", "data.zip", "data.zip.unpacked"]
+    assert server.asked == [None]
+
+
+def test_a_new_archive_is_unpacked_although_the_old_one_was(server: Server, tmp_path: Path) -> None:
+    for text in ("old", "new"):
+        server.content = zipped("same.txt", text)
+        retrieve(
+            Remote(server.url(), "data.zip", checksum=sha256(server.content), unpack="zip"),
+            tmp_path,
+        )
+        assert (tmp_path / text).exists()
 
 
 def test_tar(server: Server, tmp_path: Path) -> None:
     server.content = tarred("Annotations_Part/2008_000002.mat")
-    get(tmp_path, Remote(server.url(), "data.tar.gz", unpack="tar"))
+    retrieve(Remote(server.url(), "data.tar.gz", unpack="tar"), tmp_path)
     assert (tmp_path / "Annotations_Part/2008_000002.mat").read_text() == "text"
 
 
@@ -258,7 +296,7 @@ def test_members_outside_of_the_folder(
     root = tmp_path / "deep" / "root"
     server.content = zipped("fine", member) if kind == "zip" else tarred("fine", member)
     with pytest.raises(InputError, match="outside of the folder"):
-        get(root, Remote(server.url(), "data", unpack="zip" if kind == "zip" else "tar"))
+        retrieve(Remote(server.url(), "data", unpack="zip" if kind == "zip" else "tar"), root)
     assert names(root) == ["CHECKSUMS", "data"]
     assert names(tmp_path / "deep") == ["root"]
 
@@ -273,7 +311,7 @@ def test_bad_tars_leave_nothing_half_written(
 ) -> None:
     server.content = content
     with pytest.raises(InputError):
-        get(tmp_path, Remote(server.url(), "data", unpack="tar"))
+        retrieve(Remote(server.url(), "data", unpack="tar"), tmp_path)
     assert names(tmp_path) == ["CHECKSUMS", "data"]
 
 
@@ -282,11 +320,11 @@ def test_bad_zips_leave_nothing_half_written(server: Server, tmp_path: Path) -> 
     server.content = whole.replace(b"content of broken", b"CONTENT OF BROKEN")
     remote = Remote(server.url(), "data", unpack="zip")
     with pytest.raises(InputError, match="CRC"):
-        get(tmp_path, remote)
+        retrieve(remote, tmp_path)
     assert names(tmp_path) == ["CHECKSUMS", "data"]
     server.content = whole
     with pytest.raises(InputError, match="no folder 'top'"):
-        get(tmp_path / "other", Remote(server.url(), "data", unpack="zip", inside="top"))
+        retrieve(Remote(server.url(), "data", unpack="zip", inside="top"), tmp_path / "other")
     assert names(tmp_path / "other") == ["CHECKSUMS", "data"]
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from pasta.datasets.files import FILES, FileSource
 from pasta.datasets.files.monumai import NAMES, MonuMai
-from pasta.datasets.files.pascal_names import CONCEPTS, concept
-from pasta.datasets.records import Record
-from pasta.datasets.source import Item
+from pasta.datasets.files.pascal_part import CONCEPTS, concept
+from pasta.datasets.records import Item, Record
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.errors import InputError
 from tests.datasets import trees

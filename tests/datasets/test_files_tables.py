@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pasta.datasets.files import split
-from pasta.datasets.files.tables import parse, read
+from pasta.datasets.files.base import assign_split, read_split_file
+from pasta.datasets.files.tables import parse_table, read_table
 from pasta.errors import InputError
 from tests.datasets import trees
 
@@ -19,7 +19,7 @@ from tests.datasets import trees
 def test_any_text_is_a_table_or_an_input_error(text: str) -> None:
     for content in (text, f"a,b\n{text}"):
         try:
-            for row in parse(content, ("a", "b"), Path("table.csv")):
+            for row in parse_table(content, ("a", "b"), Path("table.csv")):
                 row.number_in("a")
         except InputError as error:
             assert error.file == Path("table.csv")
@@ -40,44 +40,44 @@ def test_errors_name_file_row_and_column(
 ) -> None:
     path = trees.text(tmp_path / "split.csv", *lines)
     with pytest.raises(InputError) as caught:
-        split.overrides(tmp_path)
+        read_split_file(tmp_path)
     assert (caught.value.file, caught.value.row, caught.value.column) == (path, row, column)
 
 
 def test_not_text_not_there_and_empty(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     with pytest.raises(InputError, match="no such file"):
-        read(path, ("a",))
+        read_table(path, ("a",))
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="UTF-8"):
-        read(path, ("a",))
+        read_table(path, ("a",))
     path.write_bytes(b"")
     with pytest.raises(InputError, match="empty"):
-        read(path, ("a",))
+        read_table(path, ("a",))
 
 
 def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("a,b\n 1 ,2\n", encoding="utf-8-sig")
-    assert [row.values for row in read(path, ("a",))] == [{"a": "1", "b": "2"}]
+    assert [row.values for row in read_table(path, ("a",))] == [{"a": "1", "b": "2"}]
 
 
 def test_shares_of_the_splits() -> None:
     names = [f"image{number}" for number in range(4000)]
-    free = Counter(split.assign(3, "monumai", name, None) for name in names)
+    free = Counter(assign_split(3, "monumai", name, None) for name in names)
     assert free["train"] == pytest.approx(2800, abs=120)
     assert free["validation"] == pytest.approx(400, abs=80)
     assert free["test"] == pytest.approx(800, abs=100)
-    given_train = Counter(split.assign(3, "coco", name, "train") for name in names)
+    given_train = Counter(assign_split(3, "coco", name, "train") for name in names)
     assert given_train["validation"] == pytest.approx(400, abs=80)
     assert given_train["test"] == 0
-    assert {split.assign(3, "coco", name, "test") for name in names} == {"test"}
+    assert {assign_split(3, "coco", name, "test") for name in names} == {"test"}
 
 
 def test_the_seed_and_the_dataset_change_the_split() -> None:
     names = [f"image{number}" for number in range(200)]
     splits = {
-        tuple(split.assign(seed, dataset, name, None) for name in names)
+        tuple(assign_split(seed, dataset, name, None) for name in names)
         for seed in (0, 1)
         for dataset in ("coco", "monumai")
     }

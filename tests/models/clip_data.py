@@ -8,7 +8,6 @@ from typing import Any
 
 from pasta import compute
 from pasta.datasets.build import build_dataset
-from pasta.datasets.drawn.scene import Options
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.stored import open_dataset
 from pasta.models.base import silent
@@ -44,7 +43,7 @@ def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
 
 def drawn_data(root: Path, name: str, counts: tuple[int, int, int] = (24, 8, 8)) -> TrainingData:
     folder = root / name
-    source = DrawnSource(name, 0, counts, Options())
+    source = DrawnSource(name, 0, counts)
     build_dataset(name, source, list(source.items()), SIZE, folder)
     params: Any = SimpleNamespace(clip=clip_params())
     return TrainingData(open_dataset(folder), 0, params, root)

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.config import Params
-from pasta.datasets.source import SPLITS
+from pasta.datasets.records import SPLITS
 from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import Vocabulary
 from pasta.models.data import TrainingData

@@ -28,8 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.annotations.rateable import STRENGTHS
-from pasta.datasets.class_parts import class_parts
-from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.datasets.stored import StoredDataset, class_parts, open_dataset
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group

@@ -19,52 +19,50 @@ STEPS = 33  # points along an arch, odd so that one is the crown
 
 
 def arc(x: float, y: float, radius: float, start: float, stop: float, steps: int) -> Points:
-    """Points on a circle; angles run clockwise from the right, as y points down."""
+    """Return points on a circle; angles run clockwise from the right, as y points down."""
     turns = np.linspace(start, stop, steps)
     return np.stack([x + radius * np.cos(turns), y + radius * np.sin(turns)], 1)
 
 
-def rounded(steps: int = STEPS) -> Points:
-    """A semicircle."""
-    return arc(0.0, 0.0, 1.0, -math.pi, 0.0, steps)
+def rounded() -> Points:
+    """Return a semicircle."""
+    return arc(0.0, 0.0, 1.0, -math.pi, 0.0, STEPS)
 
 
-def horseshoe(beyond: float = 0.6, steps: int = STEPS) -> Points:
-    """More than a semicircle: the circle goes on below its middle by the angle ``beyond``."""
+def horseshoe(beyond: float = 0.6) -> Points:
+    """Return a circle that goes on below its middle by the angle ``beyond``."""
     radius = 1 / math.cos(beyond)
-    return arc(
-        0.0, -radius * math.sin(beyond), radius, -math.pi - beyond, beyond, steps
-    )  # the springing is narrower than the widest place
+    return arc(0.0, -radius * math.sin(beyond), radius, -math.pi - beyond, beyond, STEPS)
 
 
-def pointed(sharpness: float = 0.6, steps: int = STEPS) -> Points:
-    """Two arcs whose centres lie ``sharpness`` beyond the middle: 0 is round, 1 equilateral."""
-    radius, half = 1 + sharpness, steps // 2 + 1
+def pointed(sharpness: float = 0.6) -> Points:
+    """Return two arcs with centres ``sharpness`` beyond the middle: 0 is round, 1 equilateral."""
+    radius, half = 1 + sharpness, STEPS // 2 + 1
     crown = math.acos(sharpness / radius)
     left = arc(sharpness, 0.0, radius, -math.pi, -math.pi + crown, half)
     return np.concatenate([left, left[-2::-1] * (-1, 1)])
 
 
-def ogee(tip: float = 1.6, steps: int = STEPS) -> Points:
-    """Each half is an S: convex above the springing, then concave up to the tip."""
-    share = np.linspace(0.0, 1.0, steps // 2 + 1)[:, None]
+def ogee() -> Points:
+    """Return two S-curves: convex above the springing, then concave up to the tip."""
+    tip, share = 1.6, np.linspace(0.0, 1.0, STEPS // 2 + 1)[:, None]
     knots = np.array([(-1.0, 0.0), (-1.0, -0.6 * tip), (-0.12, -0.48 * tip), (0.0, -tip)])
     weights = [(1 - share) ** 3, 3 * share * (1 - share) ** 2, 3 * share**2 * (1 - share), share**3]
     left = np.hstack(weights) @ knots
     return np.concatenate([left, left[-2::-1] * (-1, 1)])
 
 
-def lobed(lobes: int = 5, steps_each: int = 9) -> Points:
-    """A semicircle scalloped into outward lobes that meet in cusps."""
+def lobed(lobes: int = 5) -> Points:
+    """Return a semicircle scalloped into outward lobes that meet in cusps."""
     edges = np.linspace(-math.pi, 0.0, lobes + 1)
-    bulges = [_bulge(start, stop, 0.86, steps_each) for start, stop in itertools.pairwise(edges)]
+    bulges = [_bulge(start, stop, 0.86, 9) for start, stop in itertools.pairwise(edges)]
     outline = np.concatenate(bulges)
     scaled: Points = outline / abs(outline[0, 0])
     return scaled
 
 
 def _bulge(start: float, stop: float, ring: float, steps: int) -> Points:
-    """One lobe: an outward arc over the chord between two places on a ring."""
+    """Return one lobe: an outward arc over the chord between two places on a ring."""
     first = np.array([math.cos(start), math.sin(start)]) * ring
     last = np.array([math.cos(stop), math.sin(stop)]) * ring
     middle, half = (first + last) / 2, float(np.linalg.norm(last - first)) / 2
@@ -72,21 +70,21 @@ def _bulge(start: float, stop: float, ring: float, steps: int) -> Points:
     return arc(middle[0], middle[1], half, heading, heading + math.pi, steps)
 
 
-def trefoil(steps_each: int = 11) -> Points:
-    """Three lobes: two at the sides and a higher one in the middle."""
+def trefoil() -> Points:
+    """Return three lobes: two at the sides and a higher one in the middle."""
     radius, below, crown_y = 0.62, 0.5, -1.02
     middle = (radius * math.cos(below) - 1, -radius * math.sin(below))  # so that it springs at -1
-    side = arc(*middle, radius, -math.pi - below, -math.pi * 0.42, steps_each)
+    side = arc(*middle, radius, -math.pi - below, -math.pi * 0.42, 11)
     rise, reach = side[-1, 1] - crown_y, float(np.hypot(side[-1, 0], side[-1, 1] - crown_y))
     start = -math.pi - math.asin(rise / reach)
-    crown = arc(0.0, crown_y, reach, start, -math.pi - start, steps_each)
+    crown = arc(0.0, crown_y, reach, start, -math.pi - start, 11)
     return np.concatenate([side, crown[1:-1], side[::-1] * (-1, 1)])
 
 
-def flat(steps: int = STEPS) -> Points:
-    """A straight arch: level below, held up by wedge-shaped stones."""
-    across = np.linspace(-1.0, 1.0, steps)
-    return np.stack([across, np.zeros(steps)], 1)
+def flat() -> Points:
+    """Return a straight arch: level below, held up by wedge-shaped stones."""
+    across = np.linspace(-1.0, 1.0, STEPS)
+    return np.stack([across, np.zeros(STEPS)], 1)
 
 
 ARCHES: dict[str, Callable[[], Points]] = {
@@ -100,13 +98,13 @@ ARCHES: dict[str, Callable[[], Points]] = {
 
 
 def opening(arch: Points, depth: float) -> Points:
-    """The hole below an arch: its intrados and two jambs ``depth`` long."""
+    """Return the hole below an arch: its intrados and two jambs ``depth`` long."""
     left, right = arch[0], arch[-1]
     return np.concatenate([[(left[0], depth)], arch, [(right[0], depth)]])
 
 
 def ring(arch: Points, thickness: float, *, even: bool = False) -> Points:
-    """The extrados: the intrados moved outwards, or for ``even`` onto one circle around it."""
+    """Return the extrados: the intrados moved outwards, or with ``even`` onto one circle."""
     centre = np.array([0.0, arch[:, 1].min() * 0.45])
     away = arch - centre
     length = np.linalg.norm(away, axis=1, keepdims=True)
@@ -116,7 +114,7 @@ def ring(arch: Points, thickness: float, *, even: bool = False) -> Points:
 
 
 def voussoirs(inner: Points, outer: Points, count: int) -> list[Points]:
-    """Wedge stones between intrados and extrados, from left to right."""
+    """Return the wedge stones between intrados and extrados, from left to right."""
     edges = np.linspace(0, len(inner) - 1, count + 1).round().astype(int)
     return [
         np.concatenate([inner[a : b + 1], outer[a : b + 1][::-1]])
@@ -124,30 +122,30 @@ def voussoirs(inner: Points, outer: Points, count: int) -> list[Points]:
     ]
 
 
-def triangular_pediment(rise: float = 0.5) -> Points:
-    """A low gable over a base from -1 to 1."""
+def triangular_pediment(rise: float) -> Points:
+    """Return a low gable over a base from -1 to 1."""
     return np.array([(-1.0, 0.0), (0.0, -rise), (1.0, 0.0)])
 
 
-def segmental_pediment(rise: float = 0.45) -> Points:
-    """A circle segment over a base from -1 to 1."""
+def segmental_pediment(rise: float) -> Points:
+    """Return a circle segment over a base from -1 to 1."""
     radius = (1 + rise**2) / (2 * rise)
     half = math.asin(1 / radius)
     return arc(0.0, radius - rise, radius, -math.pi / 2 - half, -math.pi / 2 + half, 17)
 
 
-def broken_pediment(rise: float = 0.55, gap: float = 0.3, *, curved: bool = False) -> list[Points]:
-    """The two halves of a pediment whose crown is left out, ``gap`` to either side."""
-    whole = segmental_pediment(rise) if curved else triangular_pediment(rise)
+def broken_pediment(*, curved: bool, gap: float = 0.3) -> list[Points]:
+    """Return the two halves of a pediment without its crown, ``gap`` to either side."""
+    whole = segmental_pediment(0.55) if curved else triangular_pediment(0.55)
     across = np.linspace(-1.0, -gap, 9)
     height = np.interp(across, whole[:, 0], whole[:, 1])
     left = np.concatenate([np.stack([across, height], 1), [(-gap, 0.0)]])
     return [left, left * (-1, 1)]
 
 
-def solomonic(turns: int = 4, swing: float = 0.3, steps: int = 41) -> Points:
-    """The outline of a twisted shaft of half-width 1 from y = 0 (top) to y = 1."""
-    down = np.linspace(0.0, 1.0, steps)
+def solomonic(turns: int) -> Points:
+    """Return the outline of a twisted shaft of half-width 1 from y = 0 (top) to y = 1."""
+    swing, down = 0.3, np.linspace(0.0, 1.0, 41)
     wave = swing * np.sin(down * turns * 2 * math.pi)
     girth = (1 - swing) * (0.86 + 0.14 * down)
     left, right = np.stack([wave - girth, down], 1), np.stack([wave + girth, down], 1)

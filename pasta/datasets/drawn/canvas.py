@@ -8,8 +8,10 @@ Whatever is drawn later covers both planes alike, so masks are exact and occlusi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +23,13 @@ from pasta.datasets.vocabulary import Vocabulary
 Colour = tuple[int, int, int]
 Points = NDArray[np.float64]  # (n, 2), x to the right, y down
 Affine = NDArray[np.float64]  # (2, 3)
+Pixels = list[tuple[float, float]]
+Paint = Colour | Image.Image
+Rng = np.random.Generator
+Part = str | int | None  # a concept (a new instance), an instance, or nothing
 
+INK: Colour = (28, 26, 28)
+WHITE: Colour = (255, 255, 255)
 SUPERSAMPLING = 3
 NOTHING = 0  # on the instance plane
 DECORATION = -1  # leaves the instance plane alone
@@ -45,10 +53,41 @@ def pose(
     return np.array([[c * wide, -s, x], [s * wide, c, y]])
 
 
+def parallelogram(corner: Points, along: Points, up: Points) -> Affine:
+    """Map the unit square onto a parallelogram."""
+    return np.column_stack([along, up, corner])
+
+
+def polygon(corners: ArrayLike) -> Points:
+    """Return corners as an array; text lists them as SVG does, e.g. ``"0,0 1,0 0.5,1"``."""
+    return _parse(corners) if isinstance(corners, str) else np.asarray(corners, dtype=np.float64)
+
+
+@cache
+def _parse(text: str) -> Points:
+    corners = np.array([[float(number) for number in pair.split(",")] for pair in text.split()])
+    corners.flags.writeable = False  # it is shared by all who draw it
+    return corners
+
+
+def complete(half: ArrayLike) -> Points:
+    """Complete the right half of an outline, from one end of the axis to the other."""
+    points = polygon(half)
+    return np.concatenate([points, mirror(points)[::-1]])
+
+
+def shrink(outline: ArrayLike, share: float) -> Points:
+    """Shrink an outline towards the mean of its corners."""
+    points = polygon(outline)
+    middle = points.mean(0)
+    inner: Points = middle + (points - middle) * share
+    return inner
+
+
 def ellipse(
     x: float, y: float, rx: float, ry: float | None = None, *, angle: float = 0.0
 ) -> Points:
-    """Outline of an ellipse."""
+    """Return the outline of an ellipse."""
     points = _CIRCLE * (rx, rx if ry is None else ry)
     c, s = math.cos(angle), math.sin(angle)
     turned: Points = points @ np.array([[c, s], [-s, c]]) + (x, y)
@@ -56,14 +95,14 @@ def ellipse(
 
 
 def rectangle(x0: float, y0: float, x1: float, y1: float) -> Points:
-    """Outline of a rectangle."""
+    """Return the outline of a rectangle."""
     return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
 
 
 def limb(
     x0: float, y0: float, x1: float, y1: float, width0: float, width1: float | None = None
 ) -> Points:
-    """Outline of a tapered, round-ended stroke: a leg, an arm, a branch."""
+    """Return the outline of a tapered, round-ended stroke: a leg, an arm, a branch."""
     radius0, radius1 = width0 / 2, (width0 if width1 is None else width1) / 2
     heading = math.atan2(y1 - y0, x1 - x0)
     turns = np.linspace(-np.pi / 2, np.pi / 2, 7)
@@ -74,8 +113,8 @@ def limb(
 
 
 def smooth(points: ArrayLike, rounds: int = 2) -> Points:
-    """Chaikin's corner cutting: a soft closed outline from a few corners."""
-    outline = np.asarray(points, dtype=np.float64)
+    """Cut corners after Chaikin: a few corners become a soft closed outline."""
+    outline = polygon(points)
     for _ in range(rounds):
         following = np.roll(outline, -1, 0)
         outline = np.stack(
@@ -84,14 +123,50 @@ def smooth(points: ArrayLike, rounds: int = 2) -> Points:
     return outline
 
 
+def curve(control: ArrayLike, steps: int = 14) -> Points:
+    """Return a Bezier curve from the first to the last of its control points."""
+    points = polygon(control)
+    along = np.linspace(0, 1, steps)[:, None]
+    degree = len(points) - 1
+    total: Points = np.zeros((steps, 2))
+    for order, point in enumerate(points):
+        weight = math.comb(degree, order) * along**order * (1 - along) ** (degree - order)
+        total = total + weight * point
+    return total
+
+
+def ribbon(path: Points, width0: float, width1: float) -> Points:
+    """Return a band along a path that tapers from one width to the other, e.g. a tail."""
+    heading = np.gradient(path, axis=0)
+    across = np.stack([-heading[:, 1], heading[:, 0]], 1)
+    across /= np.linalg.norm(across, axis=1, keepdims=True) + 1e-9
+    across *= np.linspace(width0, width1, len(path))[:, None] / 2
+    return np.concatenate([path + across, (path - across)[::-1]])
+
+
+def mirror(outline: ArrayLike) -> Points:
+    """Mirror an outline at x = 0."""
+    return polygon(outline) * (-1, 1)
+
+
 def shade(colour: Colour, factor: float) -> Colour:
     """Lighten (> 1) or darken (< 1) a colour."""
-    red, green, blue = colour  # one by one: this is asked for a hundred times in a picture
+    red, green, blue = colour  # one by one: a picture needs this hundreds of times
     return (
         max(0, min(255, round(red * factor))),
         max(0, min(255, round(green * factor))),
         max(0, min(255, round(blue * factor))),
     )
+
+
+@dataclass(frozen=True)
+class Coat:
+    """Fur, paint or cloth of one colour: in the light, as it is, and in the shade."""
+
+    colour: Colour
+    lit: Image.Image
+    plain: Image.Image
+    dim: Image.Image
 
 
 class Canvas:
@@ -121,10 +196,11 @@ class Canvas:
             self._enter(before)
 
     def _enter(self, transform: Affine) -> None:
-        """Change the coordinate system, and what every shape asks of it."""
+        """Change the coordinate system, and what every shape needs of it."""
         self._transform = transform
         self._linear, self._offset = transform[:, :2].T, transform[:, 2]
-        self._unit = self._length()
+        determinant = float(np.linalg.det(transform[:, :2]))
+        self._unit = math.sqrt(abs(determinant)) * self.pixels  # pixels in a unit
 
     def instance(self, concept: str) -> int:
         """Start a new instance of a concept; pass it to several shapes that make up one thing."""
@@ -134,16 +210,14 @@ class Canvas:
         self.concepts.append(concept)
         return len(self.concepts)
 
-    def fill(
-        self,
-        outline: ArrayLike,
-        colour: Colour | Image.Image,
-        concept: str | int | None = None,
-    ) -> None:
+    def latest(self) -> int:
+        """Return the instance that was started last, to go on drawing on it."""
+        return len(self.concepts)
+
+    def fill(self, outline: ArrayLike, colour: Paint, concept: Part = None) -> None:
         """Fill an outline with a colour or a full-size texture.
 
-        ``concept`` is a name (a new instance), an instance from :meth:`instance`, or None for
-        something without a concept, which hides whatever lies behind it.
+        What has no concept hides what lies behind it.
         """
         points = self.to_pixels(outline)
         self._cover(points, colour)
@@ -155,15 +229,11 @@ class Canvas:
         self._paste(points, colour, strength)
 
     def stroke(
-        self,
-        points: ArrayLike,
-        colour: Colour,
-        width: float,
-        concept: str | int | None = DECORATION,
+        self, points: ArrayLike, colour: Colour, width: float, concept: Part = DECORATION
     ) -> None:
         """Draw a line ``width`` wide (in the current units).
 
-        Without ``concept`` it is mere decoration: the concepts below stay as they are.
+        Without ``concept`` it is decoration: the concepts below stay as they are.
         """
         pixels = max(1, round(width * self._unit))
         path = self.to_pixels(points)
@@ -171,17 +241,37 @@ class Canvas:
         if concept != DECORATION:
             self._draw_instances.line(path, fill=self._value(concept), width=pixels, joint="curve")
 
-    def decorate(self, outline: ArrayLike, colour: Colour | Image.Image) -> None:
+    def decorate(self, outline: ArrayLike, colour: Paint) -> None:
         """Fill on the colour plane only: a stripe, a highlight, a pupil inside a part."""
         self._cover(self.to_pixels(outline), colour)
 
-    def mark(self, outline: ArrayLike, concept: str | int | None) -> None:
+    def mark(self, outline: ArrayLike, concept: Part) -> None:
         """Fill on the instance plane only: a see-through part such as a spoked wheel."""
         self._draw_instances.polygon(self.to_pixels(outline), fill=self._value(concept))
 
-    def to_pixels(self, points: ArrayLike) -> list[tuple[float, float]]:
-        """Unit coordinates under the current transform as canvas pixels, ready for Pillow."""
-        moved = np.asarray(points, dtype=np.float64) @ self._linear
+    def solid(self, outline: ArrayLike, paint: Coat, concept: Part) -> None:
+        """Fill a convex shape so that it looks round: dim below, plain inside, lit on top."""
+        self.fill(outline, paint.dim, concept)
+        self.decorate(_lift(outline, 0.88, 0.8), paint.plain)
+        self.decorate(_lift(outline, 0.58, 0.7), paint.lit)
+
+    def far(self, outline: ArrayLike, paint: Coat, concept: Part) -> None:
+        """Fill a shape on the shadow side."""
+        self.fill(outline, paint.dim, concept)
+        self.tint(outline, INK, 0.18)
+
+    def shadow(self, width: float, x: float = 0.0) -> None:
+        """Draw the soft shadow of an object that stands on the ground at y = 0."""
+        for spread, strength in ((1.15, 0.2), (0.9, 0.3)):
+            self.tint(ellipse(x + 0.03, 0.0, width / 2 * spread, 0.055 * spread), INK, strength)
+
+    def gloss(self, outline: ArrayLike, strength: float) -> None:
+        """Reflect light, as glass, metal or a wet nose does."""
+        self.tint(outline, WHITE, strength)
+
+    def to_pixels(self, points: ArrayLike) -> Pixels:
+        """Return unit coordinates under the current transform as canvas pixels, for Pillow."""
+        moved = polygon(points) @ self._linear
         moved = (moved + self._offset) * self.pixels
         return [(x, y) for x, y in moved.tolist()]
 
@@ -200,29 +290,19 @@ class Canvas:
             if (seen == number).any()
         )
 
-    def _cover(self, points: list[tuple[float, float]], colour: Colour | Image.Image) -> None:
+    def _cover(self, points: Pixels, colour: Paint) -> None:
         if isinstance(colour, Image.Image):
             self._paste(points, colour)
         else:
             self._draw.polygon(points, fill=colour)
 
-    def _value(self, concept: str | int | None) -> int:
+    def _value(self, concept: Part) -> int:
         if concept is None:
             return NOTHING
         return self.instance(concept) if isinstance(concept, str) else concept
 
-    def _length(self) -> float:
-        """Pixels of a unit of the current system."""
-        determinant = float(np.linalg.det(self._transform[:, :2]))
-        return math.sqrt(abs(determinant)) * self.pixels
-
-    def _paste(
-        self,
-        points: Sequence[tuple[float, float]],
-        paint: Colour | Image.Image,
-        strength: float = 1.0,
-    ) -> None:
-        """Lay a colour or texture through a mask of the outline, touching only its bounds."""
+    def _paste(self, points: Pixels, paint: Paint, strength: float = 1.0) -> None:
+        """Paste a colour or texture through a mask of the outline, touching only its bounds."""
         across, down = [x for x, _ in points], [y for _, y in points]
         box = (
             max(0, math.floor(min(across))),
@@ -239,7 +319,7 @@ class Canvas:
 
 
 def visible_box(mask: NDArray[np.bool_]) -> Box:
-    """The tight box around the true pixels, in fractions of the image."""
+    """Return the tight box around the true pixels, in fractions of the image."""
     height, width = mask.shape
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     return Box(
@@ -248,3 +328,13 @@ def visible_box(mask: NDArray[np.bool_]) -> Box:
         float((columns[-1] + 1) / width),
         float((rows[-1] + 1) / height),
     )
+
+
+def _lift(outline: ArrayLike, share: float, up: float) -> Points:
+    """Shrink an outline and push it up inside itself, where the light falls."""
+    points = polygon(outline)
+    low, high = points.min(0), points.max(0)
+    middle = (low + high) / 2
+    lifted = middle + (0, up * (1 - share) * (high[1] - low[1]) / 2)
+    inner: Points = lifted + (points - middle) * share
+    return inner

@@ -1,12 +1,14 @@
-"""Architectural elements in stone, each drawn as one instance of its concept.
+"""Buildings and their architectural elements.
 
-Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot, ``half`` half
-its inner width.
+A building comes from one distribution, whatever its style; every element is one instance of its
+concept. Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot,
+``half`` half its inner width.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from PIL import Image
@@ -16,6 +18,7 @@ from pasta.datasets.drawn.canvas import (
     Canvas,
     Colour,
     Points,
+    Rng,
     ellipse,
     limb,
     pose,
@@ -23,6 +26,7 @@ from pasta.datasets.drawn.canvas import (
     shade,
     smooth,
 )
+from pasta.datasets.drawn.surface import chance, mix, palette, random_colour, texture
 
 BLACK: Colour = (14, 12, 18)
 
@@ -55,21 +59,17 @@ class Bay:
 
 def draw_opening(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     """Draw the opening called ``name``; an empty name is a plain window without a concept."""
-    if name == "":
-        window(canvas, bay, stone)
-    elif name == "porthole":
-        porthole(canvas, bay, stone)
-    elif name == "serliana":
-        serliana(canvas, bay, stone)
-    elif name == "flat-arch":
-        flat_arch(canvas, bay, stone)
-    elif name == "lintelled-doorway":
-        doorway(canvas, bay, stone)
-    else:
-        _arched(canvas, name, bay, stone)
+    openings = {
+        "": draw_window,
+        "porthole": draw_porthole,
+        "serliana": draw_serliana,
+        "flat-arch": draw_flat_arch,
+        "lintelled-doorway": draw_doorway,
+    }
+    openings.get(name, partial(_draw_arched, name))(canvas, bay, stone)
 
 
-def _arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
+def _draw_arched(name: str, canvas: Canvas, bay: Bay, stone: Stone) -> None:
     arch = arches.lobed(stone.lobes) if name == "lobed-arch" else arches.ARCHES[name]()
     half = bay.half / max(1.0, float(arch[:, 0].max()) * 0.92)
     spring = bay.base - max(bay.height + arch[:, 1].min() * half, 0.3 * half)
@@ -79,26 +79,26 @@ def _arched(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
     with canvas.placed(pose(bay.x, spring, half)):
         hood = arches.ring(arch, 0.4, even=name == "lobed-arch")
         canvas.fill(hood[hood[:, 1] < 0.12], shade(stone.trim, 0.72), number)
-        _jambs(canvas, depth, stone, number)
+        _draw_jambs(canvas, depth, stone, number)
         for index, wedge in enumerate(arches.voussoirs(arch, outer, stone.wedges)):
             hue = stone.trim if index % 2 else stone.second
             canvas.fill(wedge, hue, number)
-        _hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
+        _draw_hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
         for side in (-1.15, 1.15):
             impost = rectangle(side - 0.22, -0.07, side + 0.22, 0.07)
             canvas.fill(impost, shade(stone.trim, 1.1), number)
 
 
-def _jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None:
+def _draw_jambs(canvas: Canvas, depth: float, stone: Stone, number: int) -> None:
     for side in (-1.0, 1.0):
         canvas.fill(rectangle(side, 0.0, side * 1.3, depth), shade(stone.trim, 0.94), number)
         canvas.decorate(rectangle(side * 1.0, 0.0, side * 1.1, depth), shade(stone.trim, 0.75))
 
 
-def _hole(
+def _draw_hole(
     canvas: Canvas, outline: Points, depth: float, stone: Stone, number: int, door: bool
 ) -> None:
-    """An opening with a lit reveal, and a door or a dark inside."""
+    """Draw an opening with a lit reveal, and a door or a dark inside."""
     canvas.fill(outline, shade(stone.trim, 0.5), number)
     middle = np.array([0.0, depth])
     inside = (outline - middle) * (0.86, 0.94) + middle + (0.06, 0.0)
@@ -113,8 +113,8 @@ def _hole(
     canvas.stroke([(0.06, depth * 0.1), (0.06, depth)], BLACK, 0.04)
 
 
-def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A plain framed window without a concept."""
+def draw_window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a plain framed window without a concept."""
     top = bay.base - bay.height
     left, right, edge = bay.x - bay.half * 0.85, bay.x + bay.half * 0.85, bay.half * 0.2
     canvas.fill(rectangle(left - edge, top - edge, right + edge, bay.base), stone.trim)
@@ -125,14 +125,13 @@ def window(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     middle, across = bay.x, top + bay.height * 0.4
     canvas.stroke([(middle, top), (middle, bay.base)], shade(stone.trim, 0.9), edge * 0.5)
     canvas.stroke([(left, across), (right, across)], shade(stone.trim, 0.9), edge * 0.5)
-    sill = rectangle(
-        left - 2 * edge, bay.base - edge * 0.6, right + 2 * edge, bay.base + edge * 0.5
-    )
+    low, high = bay.base - edge * 0.6, bay.base + edge * 0.5
+    sill = rectangle(left - 2 * edge, low, right + 2 * edge, high)
     canvas.fill(sill, shade(stone.trim, 1.08))
 
 
-def doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A square-headed doorway under one long lintel."""
+def draw_doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a square-headed doorway under one long lintel."""
     number, depth = canvas.instance("lintelled-doorway"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
         canvas.fill(rectangle(-1.32, -0.02, 1.32, depth), shade(stone.trim, 0.94), number)
@@ -140,27 +139,27 @@ def doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(rectangle(-1.4, -0.36, 1.4, 0.0), stone.trim, number)
         canvas.fill(rectangle(-1.5, -0.46, 1.5, -0.3), shade(stone.trim, 1.12), number)
         canvas.decorate(rectangle(-1.4, -0.3, 1.4, -0.23), shade(stone.trim, 0.68))
-        _hole(canvas, rectangle(-1.0, 0.0, 1.0, depth), depth, stone, number, bay.door)
+        _draw_hole(canvas, rectangle(-1.0, 0.0, 1.0, depth), depth, stone, number, bay.door)
 
 
-def flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A level arch of wedge stones whose joints all point at one centre."""
+def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a level arch of wedge stones whose joints all point at one centre."""
     number, depth = canvas.instance("flat-arch"), bay.height / bay.half
     inner = arches.flat()
     outer = inner * (1.42, 1.0) + (0.0, -0.6)
     with canvas.placed(pose(bay.x, bay.base - bay.height + bay.half * 0.3, bay.half)):
-        _jambs(canvas, depth - 0.3, stone, number)
+        _draw_jambs(canvas, depth - 0.3, stone, number)
         for index, wedge in enumerate(arches.voussoirs(inner, outer, stone.wedges)):
             canvas.fill(wedge, stone.trim if index % 2 else stone.second, number)
         wide = 0.12 + 1 / stone.wedges
         keystone = [(-wide * 0.7, 0.06), (-wide, -0.72), (wide, -0.72), (wide * 0.7, 0.06)]
         hole = rectangle(-1.0, 0.0, 1.0, depth - 0.3)
-        _hole(canvas, hole, depth - 0.3, stone, number, bay.door)
+        _draw_hole(canvas, hole, depth - 0.3, stone, number, bay.door)
         canvas.fill(keystone, shade(stone.trim, 1.1), number)
 
 
-def serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A round-arched opening between two lower square-headed ones, on slim columns."""
+def draw_serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a round-arched opening between two lower square-headed ones, on slim columns."""
     number, half = canvas.instance("serliana"), bay.half * 0.62
     arch = arches.rounded()
     depth = max(bay.height / half - 1.3, 1.0)
@@ -182,8 +181,8 @@ def serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(rectangle(-2.6, depth - 0.14, 2.6, depth), shade(stone.trim, 0.9), number)
 
 
-def porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A round window with a moulded ring and spokes."""
+def draw_porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a round window with a moulded ring and spokes."""
     number, radius = canvas.instance("porthole"), min(bay.half, bay.height / 2) * 1.15
     turns = np.arange(stone.spokes) * 2 * np.pi / stone.spokes
     with canvas.placed(pose(bay.x, bay.base - bay.height / 2, radius)):
@@ -197,8 +196,10 @@ def porthole(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.decorate(ellipse(0.0, 0.0, 0.22), stone.trim)
 
 
-def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone) -> None:
-    """A pediment resting on its cornice: triangular, segmental or broken."""
+def draw_pediment(
+    canvas: Canvas, name: str, x: float, base: float, half: float, stone: Stone
+) -> None:
+    """Draw a pediment resting on its cornice: triangular, segmental or broken."""
     number = canvas.instance(name)
     pieces = {
         "triangular-pediment": [arches.triangular_pediment(0.55)],
@@ -211,19 +212,18 @@ def pediment(canvas: Canvas, name: str, x: float, base: float, half: float, ston
             middle = np.array([piece[:, 0].mean() * 1.05, -0.06])
             canvas.fill(piece * (1.06, 1.14), shade(stone.trim, 1.1), number)
             canvas.decorate((piece - middle) * 0.78 + middle, shade(stone.trim, 0.6))
-            canvas.decorate(
-                (piece - middle) * 0.66 + middle + (0.02, 0.03), shade(stone.trim, 0.86)
-            )
+            inner = (piece - middle) * 0.66 + middle + (0.02, 0.03)
+            canvas.decorate(inner, shade(stone.trim, 0.86))
         if name == "broken-pediment":
             canvas.fill(rectangle(-0.13, -0.36, 0.13, 0.0), shade(stone.trim, 0.95), number)
-            urn = smooth([(-0.2, -0.72), (0.2, -0.72), (0.12, -0.34), (-0.12, -0.34)])
+            urn = smooth("-0.2,-0.72 0.2,-0.72 0.12,-0.34 -0.12,-0.34")
             canvas.fill(urn, shade(stone.trim, 1.1), number)
         canvas.fill(rectangle(-1.1, -0.06, 1.1, 0.1), shade(stone.trim, 1.05), number)
         canvas.decorate(rectangle(-1.1, 0.05, 1.1, 0.1), shade(stone.trim, 0.72))
 
 
-def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
-    """A column with capital and base: twisted it is a solomonic one, straight it is nothing."""
+def draw_column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
+    """Draw a column with capital and base; only a twisted one is a concept."""
     number = canvas.instance("solomonic-column") if twisted else None
     height = bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
@@ -231,21 +231,20 @@ def column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> None:
         stretch = (1.0, height - 1.1)
         canvas.tint(rectangle(0.3, 0.6, 1.5, height), BLACK, 0.25)
         canvas.fill(shaft * stretch + (0.0, 0.6), shade(stone.trim, 1.08), number)
-        canvas.decorate(
-            (shaft * (0.5, 1.0) + (0.36, 0.0)) * stretch + (0.0, 0.6), shade(stone.trim, 0.8)
-        )
+        shaded = (shaft * (0.5, 1.0) + (0.36, 0.0)) * stretch + (0.0, 0.6)
+        canvas.decorate(shaded, shade(stone.trim, 0.8))
         if twisted:
             for y in np.linspace(0.6, height - 1.0, 9)[:-1]:
                 slant = [(-0.8, y + 0.34), (0.0, y + 0.2), (0.8, y - 0.06)]
                 canvas.stroke(slant, shade(stone.trim, 0.52), 0.14)
-        canvas.fill([(-1.1, 0.0), (1.1, 0.0), (0.7, 0.65), (-0.7, 0.65)], stone.trim, number)
+        canvas.fill("-1.1,0.0 1.1,0.0 0.7,0.65 -0.7,0.65", stone.trim, number)
         canvas.decorate(rectangle(-1.1, 0.0, 1.1, 0.2), shade(stone.trim, 1.16))
         canvas.fill(rectangle(-1.1, height - 0.55, 1.1, height), shade(stone.trim, 0.9), number)
         canvas.decorate(rectangle(-1.1, height - 0.55, 1.1, height - 0.35), shade(stone.trim, 1.1))
 
 
-def pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    """A slender spire with crockets and a finial on a gabled shaft."""
+def draw_pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    """Draw a slender spire with crockets and a finial on a gabled shaft."""
     number, height = canvas.instance("pinnacle-gothic"), bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
         foot = height * 0.6
@@ -261,3 +260,144 @@ def pinnacle(canvas: Canvas, bay: Bay, stone: Stone) -> None:
         canvas.fill(limb(0.0, 0.1, 0.0, 0.5, 0.36, 0.2), shade(stone.trim, 1.1), number)
         canvas.fill(limb(-0.3, 0.42, 0.3, 0.42, 0.2), shade(stone.trim, 1.05), number)
         canvas.fill([(-1.0, foot + 0.3), (0.0, foot - 1.0), (1.0, foot + 0.3)], stone.trim, number)
+
+
+STONES = palette("d6be96 c4b09c ded0ba bc9676 b0a8a0 caa480 e2c4a8 a87a62")
+DOORS = palette("62402a 48382e 42584a 783c30")
+
+
+ROOFS = palette("96543e 606670 806c58")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The proportions of a building, independent of its style."""
+
+    ground: float
+    storey: float  # the cornice between the storeys
+    roof: float
+    left: float
+    right: float
+    portal: Bay
+    sides: tuple[Bay, ...]
+    upper: Bay
+    upper_sides: tuple[Bay, ...]
+    plain_sides: bool  # the plan decides on plain windows, lest their number tell the style
+    plain_upper_sides: bool
+    columns: bool
+    balcony: bool
+    steps: int
+
+
+def choose_plan(rng: Rng) -> Plan:
+    """Choose the proportions of a building."""
+    ground, roof = rng.uniform(0.86, 0.92), rng.uniform(0.17, 0.24)
+    storey = ground - rng.uniform(0.43, 0.48)
+    left, right = rng.uniform(0.0, 0.07), rng.uniform(0.93, 1.0)
+    x, half = rng.uniform(0.47, 0.53), rng.uniform(0.11, 0.145)
+    room = storey - roof
+    side, height = rng.uniform(0.06, 0.072), rng.uniform(0.17, 0.21)
+    places = ((left + x - 1.4 * half) / 2 - 0.005, (right + x + 1.4 * half) / 2 + 0.005)
+    return Plan(
+        ground,
+        storey,
+        roof,
+        left,
+        right,
+        portal=Bay(x, ground, half, rng.uniform(0.3, 0.335), door=chance(rng, 0.6)),
+        sides=tuple(Bay(place, ground - 0.1, side, height) for place in places),
+        upper=Bay(x, storey - 0.035, rng.uniform(0.09, 0.11), room * 0.74),
+        upper_sides=tuple(Bay(place, storey - 0.04, side * 0.8, room * 0.58) for place in places),
+        plain_sides=chance(rng, 0.5),
+        plain_upper_sides=chance(rng, 0.6),
+        columns=chance(rng, 0.5),
+        balcony=chance(rng, 0.4),
+        steps=int(rng.integers(0, 4)),
+    )
+
+
+def choose_stone(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Stone:
+    """Choose the materials of a building; ``bias`` pulls the stone towards a hint."""
+    colour = mix(random_colour(rng, STONES), hint, bias)
+    trim = mix(colour, random_colour(rng, STONES), 0.5)
+    return Stone(
+        wall=texture(rng, canvas.pixels, shade(colour, 1.04), contrast=0.24, cells=9, grain=0.035),
+        colour=colour,
+        trim=shade(trim, 1.14),
+        second=shade(random_colour(rng, STONES), rng.uniform(0.65, 1.0)),
+        gloom=random_colour(rng, ((40, 36, 44), (52, 44, 40), (34, 44, 56))),
+        door=random_colour(rng, DOORS),
+        lobes=int(rng.choice([5, 7])),
+        wedges=int(rng.choice([9, 11, 13])),
+        spokes=int(rng.choice([4, 6, 8])),
+    )
+
+
+def draw_walls(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    _draw_roof(canvas, rng, plan, stone)
+    canvas.fill(rectangle(plan.left, plan.roof, plan.right, plan.ground), stone.wall)
+    _draw_masonry(canvas, rng, plan, stone)
+    if plan.columns:  # straight ones, so that not every column is a twisted one
+        for x in (plan.left + 0.03, plan.right - 0.03):
+            shaft = Bay(x, plan.ground, 0.028, plan.ground - plan.roof)
+            draw_column(canvas, shaft, stone, twisted=False)
+    for y, reach in ((plan.storey, 0.01), (plan.roof, 0.025)):
+        canvas.tint(rectangle(plan.left, y, plan.right, y + 0.05), BLACK, 0.3)
+        left, right = plan.left - reach, plan.right + reach
+        canvas.fill(rectangle(left, y - 0.02, right, y + 0.012), shade(stone.trim, 1.05))
+        canvas.decorate(rectangle(left, y, right, y + 0.012), shade(stone.trim, 0.76))
+    plinth = rectangle(plan.left, plan.ground - 0.05, plan.right, plan.ground)
+    canvas.fill(plinth, shade(stone.trim, 0.82))
+    for step in range(plan.steps):
+        x, half, y = plan.portal.x, plan.portal.half * (1.9 - 0.15 * step), plan.ground
+        tread = rectangle(x - half, y + 0.012 * (2 - step), x + half, y + 0.012 * (3 - step))
+        canvas.fill(tread, shade(stone.trim, 0.78 + 0.1 * step))
+
+
+def _draw_roof(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    """Draw what is above the cornice: nothing, tiles, a tower, a dome or a balustrade."""
+    kind, tiles = int(rng.integers(5)), random_colour(rng, ROOFS)
+    left, right, y = plan.left, plan.right, plan.roof
+    if kind == 1:
+        ridge = [(left + 0.1, y - 0.09), (right - 0.1, y - 0.09)]
+        canvas.fill([(left - 0.03, y), *ridge, (right + 0.03, y)], tiles)
+        for share in np.linspace(0.02, 0.98, 14):
+            foot, head = left + (right - left) * share, left + 0.1 + (right - left - 0.2) * share
+            canvas.stroke([(foot, y), (head, y - 0.09)], shade(tiles, 0.8), 0.008)
+    elif kind == 2:
+        x = float(rng.choice([left + 0.14, right - 0.14]))
+        canvas.fill(rectangle(x - 0.1, y - 0.24, x + 0.1, y), shade(stone.colour, 0.9))
+        canvas.decorate(rectangle(x + 0.03, y - 0.24, x + 0.1, y), shade(stone.colour, 0.75))
+        canvas.decorate(rectangle(x - 0.035, y - 0.17, x + 0.02, y - 0.07), stone.gloom)
+        canvas.fill([(x - 0.12, y - 0.24), (x, y - 0.36), (x + 0.12, y - 0.24)], tiles)
+    elif kind == 3:
+        x = (left + right) / 2
+        canvas.fill(rectangle(x - 0.17, y - 0.05, x + 0.17, y), shade(stone.colour, 0.9))
+        canvas.fill(ellipse(x, y - 0.04, 0.17, 0.13), shade(tiles, 0.9))
+        canvas.decorate(ellipse(x - 0.04, y - 0.06, 0.09, 0.1), shade(tiles, 1.1))
+        canvas.fill(rectangle(x - 0.17, y - 0.05, x + 0.17, y), stone.colour)
+    elif kind == 4:
+        for x in np.linspace(left + 0.02, right - 0.02, 18):
+            canvas.fill(rectangle(x - 0.012, y - 0.055, x + 0.012, y), shade(stone.trim, 0.95))
+        canvas.fill(rectangle(left, y - 0.065, right, y - 0.045), stone.trim)
+
+
+def _draw_masonry(canvas: Canvas, rng: Rng, plan: Plan, stone: Stone) -> None:
+    """Draw courses of ashlar or brick, or none for stucco."""
+    kind = int(rng.integers(3))
+    if kind == 0:
+        return
+    course = (0.0, 0.05, 0.03)[kind]
+    joint = shade(stone.colour, 0.8)
+    for row, y in enumerate(np.arange(plan.roof, plan.ground, course)):
+        canvas.stroke([(plan.left, y), (plan.right, y)], joint, 0.004)
+        for x in np.arange(plan.left + course * (1 + row % 2), plan.right, course * 3.2):
+            canvas.stroke([(x, y), (x, y + course)], joint, 0.004)
+
+
+def draw_balcony(canvas: Canvas, bay: Bay, stone: Stone) -> None:
+    left, right, y = bay.x - bay.half * 1.4, bay.x + bay.half * 1.4, bay.base
+    canvas.fill(rectangle(left, y, right, y + 0.014), shade(stone.trim, 1.1))
+    for x in np.linspace(left, right, 9):
+        canvas.stroke([(x, y), (x, y - 0.035)], (50, 48, 52), 0.006, None)
+    canvas.stroke([(left, y - 0.035), (right, y - 0.035)], (50, 48, 52), 0.008, None)

@@ -5,47 +5,34 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, limb, pose, shade, smooth
-from pasta.datasets.drawn.stage import (
+from pasta.datasets.drawn.canvas import (
     INK,
     WHITE,
+    Canvas,
     Coat,
-    coat,
+    Colour,
+    Rng,
     curve,
-    darker,
-    mirrored,
-    shadow,
-    solid,
+    ellipse,
+    limb,
+    mirror,
+    polygon,
+    pose,
+    shade,
+    smooth,
 )
-from pasta.datasets.drawn.surface import SHARED, chance, mixed, random_colour
+from pasta.datasets.drawn.surface import SHARED, chance, coat, darken, mix, palette, random_colour
 
-SKINS: tuple[Colour, ...] = (
-    (240, 206, 180),
-    (222, 178, 144),
-    (190, 138, 102),
-    (146, 98, 70),
-    (98, 66, 50),
-)
-HAIRS: tuple[Colour, ...] = (
-    (44, 36, 34),
-    (92, 62, 44),
-    (158, 108, 62),
-    (214, 176, 110),
-    (168, 84, 48),
-    (176, 172, 168),
-)
+SKINS = palette("f0ceb4 deb290 be8a66 926246 624232")
+HAIRS = palette("2c2422 5c3e2c 9e6c3e d6b06e a85430 b0aca8")
 LIPS: Colour = (188, 84, 84)
-BACK_HAIR = ((-0.9, 0.7), (0.9, 0.7), (1.2, -0.2), (1.15, -1.5), (-1.15, -1.5), (-1.2, -0.2))
+BACK_HAIR = polygon("-0.9,0.7 0.9,0.7 1.2,-0.2 1.15,-1.5 -1.15,-1.5 -1.2,-0.2")
 FRINGES = (
-    ((-1.02, 0.1), (-1.08, 0.9), (-0.4, 1.36), (0.5, 1.34), (1.1, 0.9), (1.02, 0.1), (0.8, 0.55),
-     (0.2, 0.72), (-0.5, 0.5), (-0.84, 0.42)),
-    ((-1.0, 0.2), (-1.0, 1.0), (-0.3, 1.42), (0.7, 1.3), (1.05, 0.8), (1.0, 0.2), (0.86, 0.5),
-     (0.4, 0.62), (-0.1, 0.6), (-0.7, 0.74)),
-    ((-1.0, 0.15), (-1.06, 0.9), (-0.5, 1.3), (0.5, 1.3), (1.06, 0.9), (1.0, 0.15), (0.82, 0.48),
-     (0.4, 0.42), (-0.4, 0.42), (-0.82, 0.48)),
-)  # fmt: skip
+    "-1.02,0.1 -1.08,0.9 -0.4,1.36 0.5,1.34 1.1,0.9 1.02,0.1 0.8,0.55 0.2,0.72 -0.5,0.5 -0.84,0.42",
+    "-1.0,0.2 -1.0,1.0 -0.3,1.42 0.7,1.3 1.05,0.8 1.0,0.2 0.86,0.5 0.4,0.62 -0.1,0.6 -0.7,0.74",
+    "-1.0,0.15 -1.06,0.9 -0.5,1.3 0.5,1.3 1.06,0.9 1.0,0.15 0.82,0.48 0.4,0.42 -0.4,0.42 "
+    "-0.82,0.48",
+)
 
 
 @dataclass(frozen=True)
@@ -61,93 +48,75 @@ class Looks:
     sleeves: bool
 
 
-def _looks(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> Looks:
+def _choose_looks(canvas: Canvas, rng: Rng, colour: Colour) -> Looks:
+    def cloth(dye: Colour) -> Coat:
+        return coat(canvas, rng, dye, contrast=0.15, cells=18, grain=0.05)
+
     return Looks(
         coat(canvas, rng, random_colour(rng, SKINS, spread=8), contrast=0.05, grain=0.03),
         random_colour(rng, HAIRS),
-        coat(canvas, rng, colour, contrast=0.15, cells=18, grain=0.05),
-        coat(
-            canvas,
-            rng,
-            shade(random_colour(rng, SHARED), 0.65),
-            contrast=0.15,
-            cells=18,
-            grain=0.05,
-        ),
+        cloth(colour),
+        cloth(shade(random_colour(rng, SHARED), 0.65)),
         chance(rng, 0.45),
         int(rng.integers(len(FRINGES))),
         chance(rng, 0.5),
     )
 
 
-def person(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
-    """Somebody who looks at us; the main colour is that of the clothes above the waist."""
-    looks = _looks(canvas, rng, colour)
+def draw_person(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+    """Draw a person from the front; the main colour is that of the clothes above the waist."""
+    looks = _choose_looks(canvas, rng, colour)
     if chance(rng, 0.5):
-        _whole(canvas, rng, looks)
+        _draw_standing(canvas, rng, looks)
     else:
-        _bust(canvas, rng, looks)
+        _draw_bust(canvas, rng, looks)
 
 
-def _whole(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
-    shadow(canvas, 0.5)
+def _draw_standing(canvas: Canvas, rng: Rng, looks: Looks) -> None:
+    canvas.shadow(0.5)
     stride = rng.uniform(0.0, 0.06)
     tilt = rng.uniform(-0.12, 0.12)
     if looks.long_hair:
-        _back_hair(canvas, (0, 0.83), 0.125, tilt, looks.hair)
+        _draw_back_hair(canvas, (0, 0.83), 0.125, tilt, looks.hair)
     for sign in (-1, 1):
         x = sign * (0.075 + stride)
         leg = limb(sign * 0.065, 0.36, x, 0.05, 0.12, 0.085)
-        solid(canvas, leg, looks.trousers, "leg")
-        canvas.fill(
-            smooth(
-                [
-                    (x - 0.05, 0.0),
-                    (x - 0.045, 0.07),
-                    (x + 0.045, 0.07),
-                    (x + sign * 0.03 + 0.05, 0.0),
-                ],
-                1,
-            ),
-            darker(looks.trousers.colour),
-            "foot",
-        )
-    solid(canvas, limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
-    trunk = smooth(
-        [(-0.11, 0.66), (0.11, 0.66), (0.16, 0.6), (0.13, 0.32), (-0.13, 0.32), (-0.16, 0.6)], 2
-    )
-    solid(canvas, trunk, looks.shirt, "torso")
+        canvas.solid(leg, looks.trousers, "leg")
+        toe = (x + sign * 0.03 + 0.05, 0.0)
+        shoe = smooth([(x - 0.05, 0.0), (x - 0.045, 0.07), (x + 0.045, 0.07), toe], 1)
+        canvas.fill(shoe, darken(looks.trousers.colour), "foot")
+    canvas.solid(limb(0, 0.6, 0, 0.72, 0.1), looks.skin, "neck")
+    trunk = smooth("-0.11,0.66 0.11,0.66 0.16,0.6 0.13,0.32 -0.13,0.32 -0.16,0.6", 2)
+    canvas.solid(trunk, looks.shirt, "torso")
     for sign in (-1, 1):
         raised = chance(rng, 0.25)
         elbow = (sign * 0.23, 0.5 if raised else 0.47)
         hand = (sign * 0.3, 0.7) if raised else (sign * rng.uniform(0.16, 0.26), 0.31)
-        _arm(canvas, looks, (sign * 0.13, 0.61), elbow, hand, 0.075)
+        _draw_arm(canvas, looks, (sign * 0.13, 0.61), elbow, hand, 0.075)
     with canvas.placed(pose(0, 0.83, 0.125, angle=tilt)):
-        _face(canvas, rng, looks)
+        _draw_face(canvas, rng, looks)
 
 
-def _bust(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
+def _draw_bust(canvas: Canvas, rng: Rng, looks: Looks) -> None:
     tilt = rng.uniform(-0.12, 0.12)
     if looks.long_hair:
-        _back_hair(canvas, (0, 0.7), 0.21, tilt, looks.hair)
-    solid(canvas, limb(0, 0.3, 0, 0.55, 0.19), looks.skin, "neck")
+        _draw_back_hair(canvas, (0, 0.7), 0.21, tilt, looks.hair)
+    canvas.solid(limb(0, 0.3, 0, 0.55, 0.19), looks.skin, "neck")
     canvas.tint(limb(0, 0.46, 0, 0.52, 0.19), INK, 0.15)
-    trunk = smooth(
-        [(-0.16, 0.42), (0.16, 0.42), (0.42, 0.3), (0.36, -0.5), (-0.36, -0.5), (-0.42, 0.3)]
-    )
-    solid(canvas, trunk, looks.shirt, "torso")
+    trunk = smooth("-0.16,0.42 0.16,0.42 0.42,0.3 0.36,-0.5 -0.36,-0.5 -0.42,0.3")
+    canvas.solid(trunk, looks.shirt, "torso")
     collar = [(-0.11, 0.4), (0.11, 0.4), (0, rng.uniform(0.2, 0.32))]
     canvas.fill(collar, looks.skin.plain, "neck")
-    canvas.stroke([collar[0], collar[2], collar[1]], darker(looks.shirt.colour), 0.02)
+    canvas.stroke([collar[0], collar[2], collar[1]], darken(looks.shirt.colour), 0.02)
     for sign in (-1, 1):
         raised = chance(rng, 0.3)
         hand = (sign * 0.5, 0.4) if raised else (sign * rng.uniform(0.1, 0.4), -0.08)
-        _arm(canvas, looks, (sign * 0.35, 0.26), (sign * 0.47, 0.0), hand, 0.15)
+        _draw_arm(canvas, looks, (sign * 0.35, 0.26), (sign * 0.47, 0.0), hand, 0.15)
     with canvas.placed(pose(0, 0.7, 0.21, angle=tilt)):
-        _face(canvas, rng, looks)
+        _draw_face(canvas, rng, looks)
 
 
-def _arm(
+def _draw_arm(
     canvas: Canvas,
     looks: Looks,
     shoulder: tuple[float, float],
@@ -157,19 +126,15 @@ def _arm(
 ) -> None:
     part = canvas.instance("arm")
     below = looks.shirt if looks.sleeves else looks.skin
-    solid(canvas, limb(*elbow, *hand, width * 0.85, width * 0.65), below, part)
-    solid(canvas, limb(*shoulder, *elbow, width, width * 0.85), looks.shirt, part)
-    _hand(canvas, looks.skin, elbow, hand, width)
+    canvas.solid(limb(*elbow, *hand, width * 0.85, width * 0.65), below, part)
+    canvas.solid(limb(*shoulder, *elbow, width, width * 0.85), looks.shirt, part)
+    _draw_hand(canvas, looks.skin, elbow, hand, width)
 
 
-def _hand(
-    canvas: Canvas,
-    skin: Coat,
-    elbow: tuple[float, float],
-    wrist: tuple[float, float],
-    width: float,
+def _draw_hand(
+    canvas: Canvas, skin: Coat, elbow: tuple[float, float], wrist: tuple[float, float], width: float
 ) -> None:
-    """A palm, three fingers and a thumb that point away from the elbow."""
+    """Draw a palm, three fingers and a thumb that point away from the elbow."""
     x, y = wrist
     heading = math.atan2(y - elbow[1], x - elbow[0])
     part = canvas.instance("hand")
@@ -182,34 +147,25 @@ def _hand(
     canvas.decorate(ellipse(x, y + width * 0.04, width * 0.42), skin.plain)
 
 
-def _back_hair(
+def _draw_back_hair(
     canvas: Canvas, middle: tuple[float, float], size: float, tilt: float, hair: Colour
 ) -> None:
     with canvas.placed(pose(*middle, size, angle=tilt)):
         canvas.fill(smooth(BACK_HAIR), shade(hair, 0.75), "hair")
 
 
-def _face(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
-    """A face in units of its half width, around its middle."""
+def _draw_face(canvas: Canvas, rng: Rng, looks: Looks) -> None:
+    """Draw a face in units of its half width, around its middle."""
     skin, hair = looks.skin, looks.hair
     turn = rng.uniform(-0.15, 0.15)
     for sign in (-1, 1):
         canvas.fill(ellipse(sign * 0.98, -0.02, 0.2, 0.28), shade(skin.colour, 0.85), "ear")
         canvas.decorate(ellipse(sign * 0.98, -0.02, 0.1, 0.16), shade(skin.colour, 0.7))
     skull = smooth(
-        [
-            (-0.8, 1.15),
-            (0.8, 1.15),
-            (1.08, 0.3),
-            (0.85, -0.75),
-            (0.35, -1.22),
-            (-0.35, -1.22),
-            (-0.85, -0.75),
-            (-1.08, 0.3),
-        ]
+        "-0.8,1.15 0.8,1.15 1.08,0.3 0.85,-0.75 0.35,-1.22 -0.35,-1.22 -0.85,-0.75 -1.08,0.3"
     )
-    solid(canvas, skull, skin, "head")
-    blush = mixed(skin.colour, (226, 110, 100), 0.35)
+    canvas.solid(skull, skin, "head")
+    blush = mix(skin.colour, (226, 110, 100), 0.35)
     for sign in (-1, 1):
         x = sign * 0.4 + turn
         canvas.tint(ellipse(sign * 0.58 + turn, -0.32, 0.22, 0.16), blush, 0.5)
@@ -218,41 +174,28 @@ def _face(canvas: Canvas, rng: np.random.Generator, looks: Looks) -> None:
         canvas.decorate(ellipse(x + turn * 0.3, 0.11, 0.06, 0.07), INK)
         canvas.stroke(curve([(x - 0.21, 0.14), (x, 0.34), (x + 0.21, 0.14)], 7), INK, 0.045)
         brow = curve([(x - 0.24, 0.38 - sign * 0.02), (x, 0.5), (x + 0.24, 0.38 + sign * 0.02)], 7)
-        canvas.stroke(brow, darker(hair), 0.13, "eyebrow")
+        canvas.stroke(brow, darken(hair), 0.13, "eyebrow")
     x = turn * 1.3
-    nose = smooth(
-        [(x - 0.07, 0.12), (x + 0.07, 0.12), (x + 0.2, -0.3), (x, -0.38), (x - 0.2, -0.3)]
-    )
+    nose = smooth(polygon("-0.07,0.12 0.07,0.12 0.2,-0.3 0,-0.38 -0.2,-0.3") + (x, 0))
     canvas.fill(nose, shade(skin.colour, 0.86), "nose")
     canvas.decorate(ellipse(x - 0.02, -0.22, 0.08), shade(skin.colour, 1.1))
-    _mouth(canvas, rng, turn * 1.1)
+    _draw_mouth(canvas, rng, turn * 1.1)
     solid_hair = canvas.instance("hair")
     fringe = smooth(FRINGES[looks.fringe])
     if chance(rng, 0.5):
-        fringe = mirrored(fringe)
+        fringe = mirror(fringe)
     canvas.fill(fringe, hair, solid_hair)
     for start in (-0.5, -0.1, 0.3):
         strand = curve([(start, 0.75), (start - 0.05, 1.1), (start + 0.25, 1.22)], 6)
         canvas.stroke(strand, shade(hair, 1.35), 0.06)
 
 
-def _mouth(canvas: Canvas, rng: np.random.Generator, x: float) -> None:
+def _draw_mouth(canvas: Canvas, rng: Rng, x: float) -> None:
     if chance(rng, 0.5):
-        smile = smooth(
-            [(x - 0.36, -0.52), (x, -0.6), (x + 0.36, -0.52), (x + 0.2, -0.84), (x - 0.2, -0.84)]
-        )
+        smile = smooth(polygon("-0.36,-0.52 0,-0.6 0.36,-0.52 0.2,-0.84 -0.2,-0.84") + (x, 0))
         canvas.fill(smile, shade(LIPS, 0.6), "mouth")
         canvas.decorate(ellipse(x, -0.63, 0.2, 0.04), WHITE)
     else:
-        lips = smooth(
-            [
-                (x - 0.32, -0.62),
-                (x - 0.1, -0.56),
-                (x, -0.6),
-                (x + 0.1, -0.56),
-                (x + 0.32, -0.62),
-                (x, -0.8),
-            ]
-        )
+        lips = smooth(polygon("-0.32,-0.62 -0.1,-0.56 0,-0.6 0.1,-0.56 0.32,-0.62 0,-0.8") + (x, 0))
         canvas.fill(lips, LIPS, "mouth")
         canvas.stroke([(x - 0.28, -0.64), (x, -0.68), (x + 0.28, -0.64)], shade(LIPS, 0.6), 0.04)

@@ -1,6 +1,6 @@
-"""Rooms and halls: wall, floor, counter and whatever hangs or lies there without a concept.
+"""Rooms and halls: wall, floor, counter and what hangs or lies there without a concept.
 
-A room is drawn before anybody looks at the label, so it says nothing about the class.
+A room does not depend on the label, so it says nothing about the class.
 """
 
 from __future__ import annotations
@@ -10,33 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, rectangle, shade
-from pasta.datasets.drawn.surface import chance, mixed, random_colour, texture
+from pasta.datasets.drawn.canvas import Canvas, Colour, Rng, ellipse, polygon, rectangle, shade
+from pasta.datasets.drawn.surface import chance, mix, palette, random_colour, texture
 
-SURFACES: tuple[Colour, ...] = (
-    (226, 214, 192),
-    (196, 206, 208),
-    (206, 190, 170),
-    (178, 192, 176),
-    (214, 196, 196),
-    (168, 180, 196),
-    (226, 222, 214),
-    (190, 160, 132),
-    (178, 140, 100),
-    (150, 118, 90),
-    (164, 162, 160),
-    (196, 182, 160),
+SURFACES = palette(
+    "e2d6c0 c4ced0 cebeaa b2c0b0 d6c4c4 a8b4c4 e2ded6 bea084 b28c64 96765a a4a2a0 c4b6a0"
 )  # for walls, floors and furniture alike: what hides one of them must not shift the mean colour
-PAINTS: tuple[Colour, ...] = (
-    (142, 62, 56),
-    (66, 96, 128),
-    (196, 156, 84),
-    (92, 122, 96),
-    (120, 92, 124),
-    (214, 206, 192),
-    (84, 84, 92),
-    (168, 122, 84),
-)
+PAINTS = palette("8e3e38 426080 c49c54 5c7a60 785c7c d6cec0 54545c a87a54")
 
 
 @dataclass(frozen=True)
@@ -45,42 +25,39 @@ class Room:
 
     horizon: float  # where wall and floor meet
     counter: float  # the level on which small things stand
-    stage: bool  # whether the floor has a platform for what is on show
+    platform: bool  # whether the floor has a platform for what is on show
 
 
-def draw_room(canvas: Canvas, rng: np.random.Generator, hint: Colour, bias: float) -> Room:
+def draw_room(canvas: Canvas, rng: Rng, hint: Colour, bias: float) -> Room:
     """Draw an empty room; ``bias`` pulls the wall's colour towards a hint (0: not at all)."""
     room = Room(
-        horizon=float(rng.uniform(0.52, 0.68)),
-        counter=float(rng.uniform(0.5, 0.66)),
-        stage=chance(rng, 0.3),
+        horizon=rng.uniform(0.52, 0.68), counter=rng.uniform(0.5, 0.66), platform=chance(rng, 0.3)
     )
-    wall = shade(mixed(random_colour(rng, SURFACES), hint, bias), 1.04)
-    _wall(canvas, rng, wall, room.horizon)
-    _floor(canvas, rng, shade(random_colour(rng, SURFACES), 1.06), room.horizon)
-    _opening(canvas, rng, shade(wall, 1.15), room.counter)
+    wall = shade(mix(random_colour(rng, SURFACES), hint, bias), 1.04)
+    _draw_wall(canvas, rng, wall, room.horizon)
+    _draw_floor(canvas, rng, shade(random_colour(rng, SURFACES), 1.06), room.horizon)
+    _draw_opening(canvas, rng, shade(wall, 1.15), room.counter)
     if chance(rng, 0.5):
-        _posters(canvas, rng, room.counter)
-    if room.stage:
-        _stage(canvas, random_colour(rng, SURFACES), room.horizon)
+        _draw_posters(canvas, rng, room.counter)
+    if room.platform:
+        _draw_platform(canvas, random_colour(rng, SURFACES), room.horizon)
     elif chance(rng, 0.5):
-        _rug(canvas, rng)
-    _counter(canvas, rng, shade(random_colour(rng, SURFACES), 1.08), room)
+        _draw_rug(canvas, rng)
+    _draw_counter(canvas, rng, shade(random_colour(rng, SURFACES), 1.08), room)
     if chance(rng, 0.45):
-        _lamp(canvas, rng)
+        _draw_lamp(canvas, rng)
     return room
 
 
-def shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
-    """The soft dark patch that makes a thing stand rather than float."""
+def draw_shadow(canvas: Canvas, x: float, y: float, width: float) -> None:
+    """Draw the soft dark patch below an object."""
     for share, strength in ((0.5, 0.1), (0.42, 0.14)):
-        canvas.tint(
-            ellipse(x + 0.02 * width, y, width * share, width * 0.055), (20, 16, 24), strength
-        )
+        patch = ellipse(x + 0.02 * width, y, width * share, width * 0.055)
+        canvas.tint(patch, (20, 16, 24), strength)
 
 
-def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
-    """A low platform across the floor."""
+def _draw_platform(canvas: Canvas, colour: Colour, horizon: float) -> None:
+    """Draw a low platform across the floor."""
     back, front = max(horizon + 0.1, 0.74), 0.93
     canvas.fill(rectangle(0.02, front, 0.98, 0.985), shade(colour, 0.7))
     canvas.fill([(0.1, back), (0.9, back), (0.98, front), (0.02, front)], shade(colour, 0.95))
@@ -88,10 +65,10 @@ def _stage(canvas: Canvas, colour: Colour, horizon: float) -> None:
     canvas.tint(rectangle(0.02, 0.97, 0.98, 1.0), (10, 8, 12), 0.3)
 
 
-def _wall(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: float) -> None:
+def _draw_wall(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     canvas.fill(rectangle(0, 0, 1, horizon), texture(rng, canvas.pixels, colour, contrast=0.12))
-    pattern, step = int(rng.integers(4)), float(rng.uniform(0.07, 0.13))
-    start = float(rng.uniform(0, step))
+    pattern, step = int(rng.integers(4)), rng.uniform(0.07, 0.13)
+    start = rng.uniform(0, step)
     if pattern == 1:  # striped paper
         for x in np.arange(start - step, 1, step):
             canvas.tint(rectangle(x, 0, x + step * 0.5, horizon), shade(colour, 0.8), 0.35)
@@ -110,10 +87,10 @@ def _wall(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: flo
     canvas.decorate(rectangle(0, horizon - 0.02, 1, horizon), shade(colour, 1.12))
 
 
-def _floor(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: float) -> None:
+def _draw_floor(canvas: Canvas, rng: Rng, colour: Colour, horizon: float) -> None:
     floor = texture(rng, canvas.pixels, colour, contrast=0.25, cells=7)
     canvas.fill(rectangle(0, horizon, 1, 1), floor)
-    vanish, step = float(rng.uniform(0.3, 0.7)), float(rng.uniform(0.1, 0.22))
+    vanish, step = rng.uniform(0.3, 0.7), rng.uniform(0.1, 0.22)
     joint = shade(colour, 0.76)
     for x in np.arange(-2.0, 3.0, step * 2):  # boards run towards the vanishing point
         near_top = vanish + (x - vanish) * 0.4
@@ -125,77 +102,58 @@ def _floor(canvas: Canvas, rng: np.random.Generator, colour: Colour, horizon: fl
     canvas.tint(rectangle(0, horizon, 1, horizon + 0.025), (20, 16, 20), 0.3)
 
 
-def _opening(canvas: Canvas, rng: np.random.Generator, frame: Colour, bottom: float) -> None:
-    """A window onto the sky, or a doorway onto another room."""
+def _draw_opening(canvas: Canvas, rng: Rng, frame: Colour, bottom: float) -> None:
+    """Draw a window onto the sky, or a doorway onto another room."""
     if chance(rng, 0.35):
         return
-    x, width = float(rng.uniform(0.02, 0.7)), float(rng.uniform(0.2, 0.32))
-    top, low = float(rng.uniform(0.04, 0.12)), bottom - float(rng.uniform(0.06, 0.14))
+    x, width = rng.uniform(0.02, 0.7), rng.uniform(0.2, 0.32)
+    top, low = rng.uniform(0.04, 0.12), bottom - rng.uniform(0.06, 0.14)
     canvas.fill(rectangle(x - 0.015, top - 0.015, x + width + 0.015, low + 0.015), frame)
     if chance(rng, 0.4):
         gloom = random_colour(rng, PAINTS)
         canvas.fill(rectangle(x, top, x + width, low), shade(gloom, 0.55))
-        canvas.fill(
-            [(x, top), (x + width * 0.25, top + 0.05), (x + width * 0.25, low), (x, low)],
-            shade(gloom, 0.8),
-        )
+        inner = x + width * 0.25
+        door = [(x, top), (inner, top + 0.05), (inner, low), (x, low)]
+        canvas.fill(door, shade(gloom, 0.8))
         return
-    sky = mixed((150, 192, 226), (244, 204, 168), float(rng.random()))
+    sky = mix((150, 192, 226), (244, 204, 168), rng.random())
     canvas.fill(rectangle(x, top, x + width, low), sky)
-    hill = float(rng.uniform(0.55, 0.85))
+    hill = rng.uniform(0.55, 0.85)
     edge = top + (low - top) * hill
-    canvas.fill(
-        [
-            (x, edge),
-            (x + width * 0.5, edge - 0.03),
-            (x + width, edge + 0.02),
-            (x + width, low),
-            (x, low),
-        ],
-        (120, 146, 112),
-    )
+    ridge = [(x, edge), (x + width * 0.5, edge - 0.03), (x + width, edge + 0.02)]
+    canvas.fill([*ridge, (x + width, low), (x, low)], (120, 146, 112))
     middle, across = x + width / 2, top + (low - top) * 0.45
     canvas.stroke([(middle, top), (middle, low)], frame, 0.012)
     canvas.stroke([(x, across), (x + width, across)], frame, 0.012)
-    canvas.tint(
-        [(x, low), (x + width * 0.3, top), (x + width * 0.5, top), (x + width * 0.2, low)],
-        (255, 255, 255),
-        0.25,
-    )
+    shine = [(x, low), (x + width * 0.3, top), (x + width * 0.5, top), (x + width * 0.2, low)]
+    canvas.gloss(shine, 0.25)
 
 
-def _posters(canvas: Canvas, rng: np.random.Generator, bottom: float) -> None:
+def _draw_posters(canvas: Canvas, rng: Rng, bottom: float) -> None:
     for _ in range(int(rng.integers(1, 3))):
-        x, y = float(rng.uniform(0.0, 0.85)), float(rng.uniform(0.08, bottom - 0.26))
-        width, height = float(rng.uniform(0.1, 0.2)), float(rng.uniform(0.1, 0.2))
-        canvas.tint(
-            rectangle(x + 0.01, y + 0.012, x + width + 0.01, y + height + 0.012), (0, 0, 0), 0.2
-        )
+        x, y = rng.uniform(0.0, 0.85), rng.uniform(0.08, bottom - 0.26)
+        width, height = rng.uniform(0.1, 0.2), rng.uniform(0.1, 0.2)
+        dark = rectangle(x + 0.01, y + 0.012, x + width + 0.01, y + height + 0.012)
+        canvas.tint(dark, (0, 0, 0), 0.2)
         canvas.fill(rectangle(x, y, x + width, y + height), random_colour(rng, PAINTS))
-        canvas.fill(
-            rectangle(x + 0.012, y + 0.012, x + width - 0.012, y + height - 0.012),
-            shade(random_colour(rng, SURFACES), 1.1),
-        )
+        sheet = rectangle(x + 0.012, y + 0.012, x + width - 0.012, y + height - 0.012)
+        canvas.fill(sheet, shade(random_colour(rng, SURFACES), 1.1))
         for _ in range(2):
-            blot = ellipse(
-                x + width * float(rng.uniform(0.35, 0.65)),
-                y + height * float(rng.uniform(0.4, 0.6)),
-                width * float(rng.uniform(0.1, 0.28)),
-                height * float(rng.uniform(0.1, 0.3)),
-            )
-            canvas.fill(blot, random_colour(rng, PAINTS))
+            place = x + width * rng.uniform(0.35, 0.65), y + height * rng.uniform(0.4, 0.6)
+            radii = width * rng.uniform(0.1, 0.28), height * rng.uniform(0.1, 0.3)
+            canvas.fill(ellipse(*place, *radii), random_colour(rng, PAINTS))
 
 
-def _rug(canvas: Canvas, rng: np.random.Generator) -> None:
-    x, y = float(rng.uniform(0.25, 0.75)), float(rng.uniform(0.86, 0.94))
+def _draw_rug(canvas: Canvas, rng: Rng) -> None:
+    x, y = rng.uniform(0.25, 0.75), rng.uniform(0.86, 0.94)
     colour, border = random_colour(rng, PAINTS), random_colour(rng, PAINTS)
     for share, hue in ((1.0, border), (0.86, colour), (0.5, border), (0.42, colour)):
         canvas.fill(ellipse(x, y, 0.4 * share, 0.09 * share), hue)
 
 
-def _counter(canvas: Canvas, rng: np.random.Generator, colour: Colour, room: Room) -> None:
-    """A long sideboard against the wall: every room has one, whatever stands on it."""
-    left, right = float(rng.uniform(-0.1, 0.05)), float(rng.uniform(0.95, 1.1))
+def _draw_counter(canvas: Canvas, rng: Rng, colour: Colour, room: Room) -> None:
+    """Draw a long sideboard against the wall; every room has one."""
+    left, right = rng.uniform(-0.1, 0.05), rng.uniform(0.95, 1.1)
     foot, top = max(room.horizon, room.counter + 0.06) + 0.07, room.counter
     canvas.tint(rectangle(left, foot, right, foot + 0.03), (10, 8, 12), 0.35)
     joints = np.linspace(left + 0.02, right - 0.02, int(rng.integers(3, 7)))
@@ -208,28 +166,18 @@ def _counter(canvas: Canvas, rng: np.random.Generator, colour: Colour, room: Roo
             canvas.stroke([(following, top + 0.05), (following, foot)], shade(colour, 0.5), 0.008)
             knob = ellipse((x + following) / 2, top + 0.085, 0.012)
             canvas.decorate(knob, shade(colour, 1.35))
-    canvas.fill(
-        [
-            (left + 0.03, top - 0.035),
-            (right - 0.03, top - 0.035),
-            (right, top + 0.02),
-            (left, top + 0.02),
-        ],
-        shade(colour, 1.12),
-    )
+    back, front = top - 0.035, top + 0.02
+    board = [(left + 0.03, back), (right - 0.03, back), (right, front), (left, front)]
+    canvas.fill(board, shade(colour, 1.12))
     canvas.fill(rectangle(left, top + 0.02, right, top + 0.04), shade(colour, 0.9))
     canvas.tint(rectangle(left, top + 0.04, right, top + 0.06), (10, 8, 12), 0.3)
 
 
-def _lamp(canvas: Canvas, rng: np.random.Generator) -> None:
-    x, y = float(rng.uniform(0.1, 0.9)), float(rng.uniform(0.06, 0.16))
+def _draw_lamp(canvas: Canvas, rng: Rng) -> None:
+    x, y = rng.uniform(0.1, 0.9), rng.uniform(0.06, 0.16)
     colour = random_colour(rng, PAINTS)
     canvas.stroke([(x, 0), (x, y)], (50, 48, 52), 0.008, None)
     canvas.tint(ellipse(x, y + 0.09, 0.16, 0.1), (255, 240, 190), 0.22)
     canvas.fill(ellipse(x, y + 0.07, 0.022), (255, 246, 214))
-    canvas.fill(
-        [(x - 0.025, y), (x + 0.025, y), (x + 0.075, y + 0.07), (x - 0.075, y + 0.07)], colour
-    )
-    canvas.decorate(
-        [(x - 0.025, y), (x, y), (x - 0.03, y + 0.07), (x - 0.075, y + 0.07)], shade(colour, 1.2)
-    )
+    canvas.fill(polygon("-0.025,0 0.025,0 0.075,0.07 -0.075,0.07") + (x, y), colour)
+    canvas.decorate(polygon("-0.025,0 0,0 -0.03,0.07 -0.075,0.07") + (x, y), shade(colour, 1.2))

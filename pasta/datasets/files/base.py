@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files import images, split
+from pasta.datasets.files import images
 from pasta.datasets.files.images import PixelBox
-from pasta.datasets.records import Record, Region
-from pasta.datasets.source import Item
+from pasta.datasets.files.tables import Row, read_table
+from pasta.datasets.records import SPLITS, Item, Record, Region, Split
 from pasta.datasets.vocabulary import Vocabulary, vocabulary
 from pasta.errors import InputError
 from pasta.registry import Registry
+from pasta.seeds import entropy
+
+SPLIT_FILE = "split.csv"
+Given = Literal["train", "test"]
+
+# Where train and validation end between 0 and 1; the rest tests. Where the dataset has its own
+# test images, a tenth of its training images validates.
+_SHARES: Mapping[Given | None, tuple[float, float]] = {
+    None: (0.7, 0.8),
+    "train": (0.9, math.inf),
+    "test": (0.0, 0.0),
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +45,7 @@ class Instance:
 
     @property
     def area(self) -> float:
-        """How many pixels it covers."""
+        """Return how many pixels it covers."""
         return self.box.area if self.mask is None else float(np.count_nonzero(self.mask))
 
 
@@ -41,7 +54,7 @@ class Found(NamedTuple):
 
     image_id: str
     label: str
-    given: split.Given | None
+    given: Given | None
 
 
 class Orphans(NamedTuple):
@@ -62,39 +75,39 @@ class FileSource(ABC):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The classes and concepts of the dataset."""
+        """Return the classes and concepts of the dataset."""
         return vocabulary(self.dataset)
 
     @abstractmethod
-    def required(self) -> Sequence[str]:
-        """The files and folders that must be there, relative to the root."""
+    def required_paths(self) -> Sequence[str]:
+        """Return the files and folders that must be there, relative to the root."""
 
     @abstractmethod
-    def found(self) -> Iterable[Found]:
-        """Every image of the dataset in any order."""
+    def find_images(self) -> Iterable[Found]:
+        """List every image of the dataset in any order."""
 
     @abstractmethod
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
 
     @abstractmethod
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image in its original size and all of its annotated instances."""
+        """Read one image in its original size and all of its annotated instances."""
 
     @abstractmethod
-    def orphans(self) -> Orphans:
-        """Images without annotations and annotations without images."""
+    def find_orphans(self) -> Orphans:
+        """Find images without annotations and annotations without images."""
 
     @cached_property
     def _items(self) -> tuple[Item, ...]:
-        chosen = split.overrides(self.root)
+        chosen = read_split_file(self.root)
         items = []
-        for image_id, label, given in sorted(self.found()):
+        for image_id, label, given in sorted(self.find_images()):
             override = chosen.pop(image_id, None)
             items.append(
                 Item(
                     image_id,
-                    split.assign(self.seed, self.dataset, image_id, given)
+                    assign_split(self.seed, self.dataset, image_id, given)
                     if override is None
                     else override[0],
                     label,
@@ -105,11 +118,11 @@ class FileSource(ABC):
         return tuple(items)
 
     def items(self) -> Sequence[Item]:
-        """Every image, sorted by its identifier."""
+        """List every image, sorted by its identifier."""
         return self._items
 
     def load(self, item: Item, size: int) -> Record:
-        """One image at model size with its part-index array and visible instances."""
+        """Load one image at model size with its part-index array and visible instances."""
         image, instances = self.read(item)
         width, height = image.size
         fitted = (
@@ -119,7 +132,7 @@ class FileSource(ABC):
         return Record(
             label=item.label,
             image=np.array(images.fit(image, size), dtype=np.uint8),
-            parts=images.fit_parts(paint(instances, self.vocabulary, width, height), size),
+            parts=images.fit_parts(paint_parts(instances, self.vocabulary, width, height), size),
             regions=tuple(Region(concept, box) for concept, box in fitted if box is not None),
             source=self.relative(self.path(item)),
             width=width,
@@ -127,17 +140,52 @@ class FileSource(ABC):
         )
 
     def relative(self, path: Path) -> str:
-        """A path below the root with forward slashes on every system."""
+        """Return a path below the root with forward slashes on every system."""
         return path.relative_to(self.root).as_posix()
 
 
 FILES: Registry[type[FileSource]] = Registry("dataset of files")
 
 
-def paint(
+def assign_split(seed: int, dataset: str, image_id: str, given: Given | None) -> Split:
+    """Assign a split to one image, independently of all others.
+
+    Parameters
+    ----------
+    given
+        What the dataset itself says: a test image stays one, and None leaves all to the hash.
+
+    Examples
+    --------
+    >>> assign_split(0, "coco", "000000000139", "test")
+    'test'
+    """
+    train, validation = _SHARES[given]
+    place = entropy(seed, "split", dataset, image_id) / 2**128
+    if place < train:
+        return "train"
+    return "validation" if place < validation else "test"
+
+
+def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
+    """Read ``split.csv`` (image_id, split); without such a file there are no overrides."""
+    path = root / SPLIT_FILE
+    chosen: dict[str, tuple[Split, Row]] = {}
+    if not path.exists():
+        return chosen
+    for row in read_table(path, ("image_id", "split")):
+        name = row.one_of("split", SPLITS, "split")
+        if row["image_id"] in chosen:
+            first = chosen[row["image_id"]][1].number
+            raise row.error(f"{row['image_id']!r} is already in row {first}", "image_id")
+        chosen[row["image_id"]] = (next(split for split in SPLITS if split == name), row)
+    return chosen
+
+
+def paint_parts(
     instances: Sequence[Instance], names: Vocabulary, width: int, height: int
 ) -> NDArray[np.uint8]:
-    """The concept of each pixel: large instances first, so that small ones stay visible."""
+    """Return the concept of each pixel; small instances cover large ones."""
     parts = np.zeros((height, width), dtype=np.uint8)
     for instance in sorted(instances, key=lambda instance: -instance.area):
         value = names.value(instance.concept)
@@ -149,8 +197,8 @@ def paint(
     return parts
 
 
-def image_files(folder: Path) -> list[Path]:
-    """The image files of a folder; hidden files are leftovers of file managers, not images."""
+def list_image_files(folder: Path) -> list[Path]:
+    """List the image files of a folder, without hidden ones, which file managers leave."""
     if not folder.is_dir():
         return []
     return sorted(
@@ -160,8 +208,8 @@ def image_files(folder: Path) -> list[Path]:
     )
 
 
-def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
-    """Files by their name without suffix, which identifies an image and must be unique."""
+def index_by_stem(paths: Iterable[Path]) -> dict[str, Path]:
+    """Index files by name without suffix, which identifies an image and must be unique."""
     chosen: dict[str, Path] = {}
     for path in paths:
         if path.stem in chosen:
@@ -174,6 +222,6 @@ def by_stem(paths: Iterable[Path]) -> dict[str, Path]:
     return chosen
 
 
-def within(box: PixelBox, width: int, height: int) -> bool:
-    """Whether a box lies in the image; a pixel more is forgiven, as tools round differently."""
+def is_inside(box: PixelBox, width: int, height: int) -> bool:
+    """Tell whether a box lies in the image, give or take a pixel, as tools round differently."""
     return box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1

@@ -13,34 +13,29 @@ from pasta.datasets.files.base import (
     FILES,
     FileSource,
     Found,
+    Given,
     Instance,
     Orphans,
-    by_stem,
-    image_files,
-    within,
+    index_by_stem,
+    is_inside,
+    list_image_files,
 )
 from pasta.datasets.files.images import PixelBox, decode
-from pasta.datasets.files.split import Given
-from pasta.datasets.files.tables import Row, read
-from pasta.datasets.source import Item
+from pasta.datasets.files.tables import Row, read_table
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
 BOXES = "boxes.csv"
 FOLDERS: Mapping[str, str] = {
-    "cats": "cat",
-    "dogs": "dog",
-    "cars": "car",
-    "cat": "cat",
-    "dog": "dog",
-    "car": "car",
+    label + ending: label for ending in ("s", "") for label in ("cat", "dog", "car")
 }
 EDGES = ("x0", "y0", "x1", "y1")
 GIVEN: tuple[Given, ...] = ("train", "test")
 
 
 class Picture(NamedTuple):
-    """Where an image lies and what the folders say of it."""
+    """An image file, and its class and split by its folders."""
 
     path: Path
     label: str
@@ -49,19 +44,19 @@ class Picture(NamedTuple):
 
 @FILES.register("catsdogscars")
 class CatsDogsCars(FileSource):
-    """The test folder tests; a tenth of the train folder validates."""
+    """Class folders: ``test`` is for testing, ``train`` for training and validation."""
 
     dataset: ClassVar[str] = "catsdogscars"
 
-    def required(self) -> Sequence[str]:
-        """Both image folders and the boxes."""
+    def required_paths(self) -> Sequence[str]:
+        """Return both image folders and the boxes."""
         return (*GIVEN, BOXES)
 
     @cached_property
     def _pictures(self) -> dict[str, Picture]:
         pictures = [picture for given in GIVEN for picture in self._folder(given)]
         by_path = {picture.path: picture for picture in pictures}
-        return {stem: by_path[path] for stem, path in by_stem(by_path).items()}
+        return {stem: by_path[path] for stem, path in index_by_stem(by_path).items()}
 
     def _folder(self, given: Given) -> Iterator[Picture]:
         parent = self.root / given
@@ -75,7 +70,7 @@ class CatsDogsCars(FileSource):
             if label is None:
                 hint = did_you_mean(folder.name.lower(), dict(FOLDERS))
                 raise InputError(f"{folder.name!r} is no class. {hint}", file=folder)
-            for path in image_files(folder):
+            for path in list_image_files(folder):
                 missing.discard(label)
                 yield Picture(path, label, given)
         if missing:
@@ -83,11 +78,11 @@ class CatsDogsCars(FileSource):
 
     @cached_property
     def _boxes(self) -> dict[str, list[tuple[Row, Instance]]]:
-        """The boxes by image file."""
+        """Read the boxes by image file."""
         files = {self.relative(picture.path) for picture in self._pictures.values()}
         boxes: dict[str, list[tuple[Row, Instance]]] = {}
         seen: dict[tuple[str, Instance], int] = {}
-        for row in read(self.root / BOXES, ("file", "concept", *EDGES)):
+        for row in read_table(self.root / BOXES, ("file", "concept", *EDGES)):
             name = row["file"]
             if name not in files:
                 hint = did_you_mean(name, sorted(files)) if len(files) < 1000 else ""
@@ -108,25 +103,25 @@ class CatsDogsCars(FileSource):
                 raise row.error(f"{row[low]} is not less than {row[high]}", high, f"{low} < {high}")
         return Instance(concept, box)
 
-    def found(self) -> Iterator[Found]:
-        """Every image; the boxes are read too, so that a bad table is known before training."""
+    def find_images(self) -> Iterator[Found]:
+        """List every image; read the boxes too, so that a bad table is known before training."""
         _ = self._boxes
         for stem, picture in self._pictures.items():
             yield Found(stem, picture.label, picture.given)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         if item.image_id not in self._pictures:
             raise InputError(f"there is no image {item.image_id!r}", file=self.root)
         return self._pictures[item.image_id].path
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and its boxes."""
+        """Read one image and its boxes."""
         path = self.path(item)
         image = decode(path)
         rows = self._boxes.get(self.relative(path), [])
         for row, instance in rows:
-            if not within(instance.box, *image.size):
+            if not is_inside(instance.box, *image.size):
                 raise row.error(
                     f"the box {tuple(instance.box)} is not inside of the image",
                     "x1" if instance.box.x1 > image.width + 1 or instance.box.x0 < -1 else "y1",
@@ -134,7 +129,7 @@ class CatsDogsCars(FileSource):
                 )
         return image, [instance for _, instance in rows]
 
-    def orphans(self) -> Orphans:
-        """Images without a box; a box without an image is an error in the table."""
+    def find_orphans(self) -> Orphans:
+        """Find images without a box; a box without an image is an error in the table."""
         names = sorted(self.relative(picture.path) for picture in self._pictures.values())
         return Orphans([name for name in names if name not in self._boxes], [])

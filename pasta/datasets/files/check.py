@@ -1,4 +1,4 @@
-"""Look at a dataset's folder and say what is there, what is missing and what to do about it."""
+"""Check a dataset's folder: what is there, what is missing and what to do about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from pasta.datasets.files.base import FILES, FileSource
-from pasta.datasets.source import SPLITS, Item
+from pasta.datasets.records import SPLITS, Item
 from pasta.errors import PastaError
 
 SAMPLE = 50  # images that are decoded; all of COCO would take an hour
@@ -61,7 +61,7 @@ class Finding:
 
 
 def inspect(dataset: str, root: Path) -> list[Finding]:
-    """Everything that can be said of a dataset's folder without loading all of it.
+    """Report on a dataset's folder without loading all of it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def inspect(dataset: str, root: Path) -> list[Finding]:
     if not root.is_dir():
         fix = "create the folder in the layout shown, or download the dataset"
         return [Finding("folder", "missing", f"there is no folder {root}", fix)]
-    findings = [_present(root, name) for name in source.required()]
+    findings = [_present(root, name) for name in source.required_paths()]
     for step in (_counts, _orphans, _sample):
         findings += _guarded(step, source)
         if findings[-1].what == "reading":
@@ -117,7 +117,7 @@ def _counts(source: FileSource) -> Iterator[Finding]:
 
 
 def _orphans(source: FileSource) -> Iterator[Finding]:
-    lonely = source.orphans()
+    lonely = source.find_orphans()
     if lonely.images and source.complete:
         fix = "add the annotations, or remove the images"
         yield Finding("images without annotations", "problem", _some(lonely.images), fix)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans
+from pasta.datasets.files.base import FILES, FileSource, Found, Given, Instance, Orphans
 from pasta.datasets.files.images import PixelBox, decode_as
-from pasta.datasets.files.rle import decode_segmentation
-from pasta.datasets.files.split import Given
-from pasta.datasets.files.tables import Row, read
-from pasta.datasets.source import Item
+from pasta.datasets.files.tables import Row, read_table
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
@@ -40,24 +41,24 @@ class Picture:
 
 @FILES.register("coco")
 class Coco(FileSource):
-    """Indoor scenes of COCO: val2017 tests, train2017 trains and validates."""
+    """Indoor scenes of COCO: val2017 is for testing, train2017 for training and validation."""
 
     dataset: ClassVar[str] = "coco"
 
-    def required(self) -> Sequence[str]:
-        """Both annotation files, both image folders and the scene labels."""
+    def required_paths(self) -> Sequence[str]:
+        """Return both annotation files, both image folders and the scene labels."""
         folders = [folder for folder, _ in PARTS]
         files = [self.relative(self.annotation_file(folder)) for folder in folders]
         return [*files, *folders, SCENES]
 
     def annotation_file(self, folder: str) -> Path:
-        """The JSON file for one of COCO's image folders."""
+        """Return the JSON file for one of COCO's image folders."""
         return self.root / "annotations" / f"instances_{folder}.json"
 
     @cached_property
     def _labels(self) -> dict[int, Row]:
         labels: dict[int, Row] = {}
-        for row in read(self.root / SCENES, ("image_id", "label")):
+        for row in read_table(self.root / SCENES, ("image_id", "label")):
             text = row["image_id"]
             if not text.isascii() or not text.isdigit() or len(text) > 15:
                 raise row.error(f"{text!r} is no COCO image id", "image_id", "a whole number")
@@ -70,7 +71,7 @@ class Coco(FileSource):
 
     @cached_property
     def _pictures(self) -> dict[str, Picture]:
-        """The labelled images by file stem; everything else in the files is let go at once."""
+        """Read the labelled images by file stem; drop everything else in the files at once."""
         wanted = dict(self._labels)
         pictures: dict[str, Picture] = {}
         for folder, given in PARTS:
@@ -95,8 +96,8 @@ class Coco(FileSource):
             hint = did_you_mean(str(name), list(self.vocabulary.concepts))
             raise InputError(f"{name!r} is no object category of COCO. {hint}", file=file)
 
-    def found(self) -> Iterator[Found]:
-        """The images with a scene label."""
+    def find_images(self) -> Iterator[Found]:
+        """List the images with a scene label."""
         for stem, picture in self._pictures.items():
             yield Found(stem, picture.label, picture.given)
 
@@ -106,12 +107,12 @@ class Coco(FileSource):
         return self._pictures[item.image_id]
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         picture = self._picture(item)
         return self.root / picture.folder / picture.file_name
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and all of its objects, crowds included."""
+        """Read one image and all of its objects, crowds included."""
         picture = self._picture(item)
         file = self.annotation_file(picture.folder)
         image = decode_as(self.path(item), picture.width, picture.height, file)
@@ -120,8 +121,8 @@ class Coco(FileSource):
             for concept, annotation in picture.annotations
         ]
 
-    def orphans(self) -> Orphans:
-        """Labelled images without objects, and labelled images without a file."""
+    def find_orphans(self) -> Orphans:
+        """Find labelled images without objects, and labelled images without a file."""
         pictures = self._pictures.values()
         paths = {id(one): self.root / one.folder / one.file_name for one in pictures}
         return Orphans(
@@ -147,6 +148,77 @@ def _instance(concept: str, annotation: dict[str, Any], image: Image.Image, file
     return Instance(concept, PixelBox(x, y, x + width, y + height), mask)
 
 
+def decode_segmentation(segmentation: object, height: int, width: int) -> NDArray[np.bool_]:
+    """Decode a COCO ``segmentation``: polygons, run lengths, or run lengths packed into text.
+
+    The input is checked here because pycocotools does not: it reads past the end of damaged text
+    and leaves pixels undefined that no run covers.
+
+    Examples
+    --------
+    >>> decode_segmentation({"size": [2, 2], "counts": [1, 2, 1]}, 2, 2).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    from pycocotools import mask
+
+    if isinstance(segmentation, list):
+        _check_polygons(segmentation)
+        if not segmentation:
+            return np.zeros((height, width), dtype=np.bool_)
+        shapes = mask.decode(mask.frPyObjects(segmentation, height, width))
+        return np.asarray(shapes.any(axis=2), dtype=np.bool_)
+    if not isinstance(segmentation, dict):
+        raise InputError("a segmentation", expected="polygons or run lengths")
+    size, counts = [height, width], segmentation.get("counts")
+    if segmentation.get("size") != size:
+        raise InputError(
+            f"a mask of size {segmentation.get('size')!r}",
+            expected=f"{size}, the size of its image",
+        )
+    if isinstance(counts, str):
+        return _unpack_text(counts, size)
+    _check_lengths(counts, height * width)
+    runs = mask.frPyObjects({"size": size, "counts": counts}, height, width)
+    return np.asarray(mask.decode(runs), dtype=np.bool_)
+
+
+def _unpack_text(text: str, size: list[int]) -> NDArray[np.bool_]:
+    """Decode packed run lengths: five bits a character from "0" on, and one for "more follow"."""
+    from pycocotools import mask
+
+    problem = InputError(
+        f"the packed run lengths {text[:20]!r} are damaged",
+        expected=f"what COCO's tools write for a mask of {size[0]} x {size[1]} pixels",
+    )
+    if not re.fullmatch(r"(?:[P-o]{0,5}[0-O])+", text):
+        raise problem
+    try:
+        decoded = mask.decode({"size": size, "counts": text})
+    except ValueError:
+        raise problem from None
+    if mask.encode(decoded)["counts"] != text.encode():  # other lengths, or they end too early
+        raise problem
+    return np.asarray(decoded, dtype=np.bool_)
+
+
+def _check_lengths(counts: object, pixels: int) -> None:
+    if not isinstance(counts, list):
+        raise InputError("run lengths that are neither a list nor text")
+    for length in counts:
+        if not isinstance(length, int) or isinstance(length, bool) or length < 0:
+            raise InputError(f"{length!r} is no run length", expected="a whole number from 0")
+    if sum(counts) != pixels:
+        raise InputError(f"the run lengths cover {sum(counts)} pixels", expected=str(pixels))
+
+
+def _check_polygons(shapes: list[object]) -> None:
+    for shape in shapes:
+        if not isinstance(shape, list) or len(shape) < 6 or len(shape) % 2:
+            raise InputError("a polygon", expected="an even number of at least 6 coordinates")
+        if not all(isinstance(edge, int | float) and abs(edge) < 1e5 for edge in shape):
+            raise InputError("a polygon's coordinate is no number of pixels")
+
+
 def _parse(file: Path) -> dict[str, list[dict[str, Any]]]:
     try:
         content = json.loads(file.read_bytes())
@@ -170,7 +242,7 @@ def _keep(
     given: Given,
     wanted: dict[int, Row],
 ) -> list[Picture]:
-    """The wanted images of one annotation file, which are then no longer wanted."""
+    """Take the wanted images out of one annotation file and off the list of wanted ones."""
     here: dict[int, Picture] = {}
     try:
         categories = {one["id"]: str(one["name"]) for one in content["categories"]}

@@ -1,4 +1,4 @@
-"""From any image file to a square RGB picture, and the same geometry for masks and boxes."""
+"""Read any image file as a square RGB picture; masks and boxes get the same geometry."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PixelBox(NamedTuple):
 
     @property
     def area(self) -> float:
-        """Width times height, never negative."""
+        """Return width times height, never negative."""
         return max(self.x1 - self.x0, 0.0) * max(self.y1 - self.y0, 0.0)
 
 
@@ -148,7 +148,7 @@ def _from_integers(values: NDArray[np.generic], path: Path) -> Image.Image:
 
 
 def _square(width: int, height: int) -> tuple[float, float, float]:
-    """The centre square of an image: left, top, side."""
+    """Return the centre square of an image: left, top, side."""
     side = min(width, height)
     return (width - side) / 2, (height - side) / 2, side
 
@@ -172,13 +172,13 @@ def fit(image: Image.Image, size: int) -> Image.Image:
 
 
 def fit_parts(parts: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """The geometry of :func:`fit` for a part-index array: nearest neighbour, no new values."""
+    """Fit a part-index array as :func:`fit` does: nearest neighbour, no new values."""
     resized = _resample(Image.fromarray(parts), size, Image.Resampling.NEAREST)
     return np.array(resized, dtype=np.uint8)
 
 
 def fit_box(box: PixelBox, width: int, height: int, size: int) -> Box | None:
-    """The geometry of :func:`fit` for a box, or None where too little of it remains.
+    """Fit a box as :func:`fit` does; None where too little of it remains.
 
     Examples
     --------

@@ -18,12 +18,12 @@ from pasta.datasets.files.base import (
     Found,
     Instance,
     Orphans,
-    by_stem,
-    image_files,
-    within,
+    index_by_stem,
+    is_inside,
+    list_image_files,
 )
 from pasta.datasets.files.images import PixelBox, decode, decode_as
-from pasta.datasets.source import Item
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
@@ -58,14 +58,14 @@ class MonuMai(FileSource):
     dataset: ClassVar[str] = "monumai"
     complete: ClassVar[bool] = True
 
-    def required(self) -> Sequence[str]:
-        """The folder of each style and of its annotations."""
+    def required_paths(self) -> Sequence[str]:
+        """Return the folder of each style and of its annotations."""
         folders = [self.base / style for style in self.vocabulary.classes]
         return [self.relative(one) for folder in folders for one in (folder, folder / "xml")]
 
     @property
     def base(self) -> Path:
-        """The folder with the styles: the root itself, or the one inside of a clone."""
+        """Return the folder with the styles: the root itself, or the one inside of a clone."""
         inner = self.root / INNER
         return inner if inner.is_dir() else self.root
 
@@ -73,7 +73,7 @@ class MonuMai(FileSource):
     def _pictures(self) -> dict[str, Path]:
         pictures: list[Path] = []
         for style in self.vocabulary.classes:
-            files = image_files(self.base / style)
+            files = list_image_files(self.base / style)
             if not files:
                 raise InputError(
                     f"no images of the class {style}{self._hint(style)}",
@@ -81,28 +81,28 @@ class MonuMai(FileSource):
                     expected="a folder with JPEG files and a subfolder xml",
                 )
             pictures += files
-        return by_stem(pictures)
+        return index_by_stem(pictures)
 
     def _hint(self, style: str) -> str:
-        """A folder that was perhaps meant, e.g. one in lower case."""
+        """Suggest a folder that was perhaps meant, e.g. one in lower case."""
         if (self.base / style).is_dir() or not self.base.is_dir():
             return ""
         folders = {path.name: path for path in self.base.iterdir() if path.is_dir()}
         return f"; is it {did_you_mean(style, folders)}" if folders else ""
 
-    def found(self) -> Iterator[Found]:
-        """Every image of the four styles."""
+    def find_images(self) -> Iterator[Found]:
+        """List every image of the four styles."""
         for stem, path in self._pictures.items():
             yield Found(stem, path.parent.name, None)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         if item.image_id not in self._pictures:
             raise InputError(f"there is no image {item.image_id!r}", file=self.base)
         return self._pictures[item.image_id]
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and the boxes of its elements."""
+        """Read one image and the boxes of its elements."""
         path = self.path(item)
         file = _annotation(path)
         annotation = parse_xml(file)
@@ -123,7 +123,7 @@ class MonuMai(FileSource):
         if corners is None:
             raise InputError(f"the element {name!r} has no <bndbox>", file=file)
         box = PixelBox(*(_number(corners, edge, file) for edge in ("xmin", "ymin", "xmax", "ymax")))
-        if box.area == 0 or not within(box, *image.size):
+        if box.area == 0 or not is_inside(box, *image.size):
             raise InputError(
                 f"the box {tuple(box)} of {name!r} is inverted or not inside of the image",
                 file=file,
@@ -132,12 +132,12 @@ class MonuMai(FileSource):
         return Instance(concept, box)
 
     def concept(self, name: str) -> str | None:
-        """Our concept for a name in an XML file, which may also be our own name."""
+        """Return our concept for a name in an XML file, which may also be our own name."""
         plain = name.strip().lower().replace("_", "-").replace(" ", "-")
         return plain if plain in self.vocabulary.concepts else NAMES.get(plain)
 
-    def orphans(self) -> Orphans:
-        """Images without an XML file and the reverse."""
+    def find_orphans(self) -> Orphans:
+        """Find images without an XML file and the reverse."""
         missing = [path for path in self._pictures.values() if not _annotation(path).is_file()]
         stems = {(path.parent.name, path.stem) for path in self._pictures.values()}
         extra = [
@@ -172,7 +172,7 @@ def _number(parent: Element, tag: str, file: Path) -> float:
 
 
 def parse_xml(file: Path) -> Element:
-    """The root of an XML file that declares no document type, and so can expand no entities."""
+    """Parse an XML file; a document type is refused, as it could expand entities."""
     builder = TreeBuilder()
     parser = expat.ParserCreate()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,15 +11,115 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans, image_files
+from pasta.datasets.files.base import FILES, FileSource, Found, Instance, Orphans, list_image_files
 from pasta.datasets.files.images import PixelBox, decode_as
-from pasta.datasets.files.pascal_names import CONCEPTS, concept
-from pasta.datasets.source import Item
+from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
 IMAGES = "VOCdevkit/VOC2010/JPEGImages"
 ANNOTATIONS = "Annotations_Part"
+
+# PASCAL-Part's fine part names (its part2ind.m) and the concepts they are merged into. Left and
+# right, front and back, upper and lower become one concept. Judgement calls: a paw is a foot; the
+# sides and the roof of a car or bus are its bodywork; the head of a train and its sides are the
+# locomotive, and a coach's sides are the coach.
+_EYES = {"leye": "eye", "reye": "eye"}
+_EARS = {"lear": "ear", "rear": "ear"}
+_TRUNK = {name: name for name in ("head", "neck", "torso")}
+_FEET = {"lfoot": "foot", "rfoot": "foot"}
+
+_PET = {
+    **_TRUNK,
+    **_EYES,
+    **_EARS,
+    "nose": "nose",
+    "tail": "tail",
+    **{f"{side}leg": "leg" for side in ("lf", "rf", "lb", "rb")},
+    **{f"{side}pa": "foot" for side in ("lf", "rf", "lb", "rb")},
+}
+_GRAZER = {
+    **_TRUNK,
+    **_EYES,
+    **_EARS,
+    "muzzle": "muzzle",
+    "tail": "tail",
+    **{f"{side}{half}leg": "leg" for side in ("lf", "rf", "lb", "rb") for half in "ul"},
+}
+_HORNED = {**_GRAZER, "lhorn": "horn", "rhorn": "horn"}
+_ROAD = {
+    **{f"{side}side": "bodywork" for side in ("front", "left", "right", "back", "roof")},
+    "leftmirror": "mirror",
+    "rightmirror": "mirror",
+    "fliplate": "license_plate",
+    "bliplate": "license_plate",
+    **{name: name for name in ("door", "wheel", "headlight", "window")},
+}
+_CYCLE = {
+    "fwheel": "wheel",
+    "bwheel": "wheel",
+    **{name: name for name in ("saddle", "handlebar", "headlight")},
+}
+
+CONCEPTS: Mapping[str, Mapping[str, str]] = {
+    "aeroplane": {
+        **{name: name for name in ("body", "stern", "tail", "engine", "wheel")},
+        "lwing": "artifact wing",
+        "rwing": "artifact wing",
+    },
+    "bicycle": {**_CYCLE, "chainwheel": "chain_wheel"},
+    "bird": {
+        **_TRUNK,
+        **_EYES,
+        **_FEET,
+        "beak": "beak",
+        "tail": "tail",
+        "lwing": "animal wing",
+        "rwing": "animal wing",
+        "lleg": "leg",
+        "rleg": "leg",
+    },
+    "bottle": {"cap": "cap", "body": "body"},
+    "bus": _ROAD,
+    "car": _ROAD,
+    "cat": _PET,
+    "cow": _HORNED,
+    "dog": {**_PET, "muzzle": "muzzle"},
+    "horse": {**_GRAZER, **{f"{side}ho": "hoof" for side in ("lf", "rf", "lb", "rb")}},
+    "motorbike": _CYCLE,
+    "person": {
+        **_TRUNK,
+        **_EYES,
+        **_EARS,
+        **_FEET,
+        **{name: name for name in ("nose", "mouth", "hair")},
+        **{f"{side}ebrow": "eyebrow" for side in "lr"},
+        **{f"{side}hand": "hand" for side in "lr"},
+        **{f"{side}{half}arm": "arm" for side in "lr" for half in "lu"},
+        **{f"{side}{half}leg": "leg" for side in "lr" for half in "lu"},
+    },
+    "pottedplant": {"pot": "pot", "plant": "plant"},
+    "sheep": _HORNED,
+    "train": {
+        "head": "locomotive",
+        "coach": "coach",
+        "headlight": "headlight",
+        **{f"h{side}side": "locomotive" for side in ("front", "left", "right", "back", "roof")},
+        **{f"c{side}side": "coach" for side in ("front", "left", "right", "back", "roof")},
+    },
+    "tvmonitor": {"screen": "screen"},
+}
+
+
+def concept(label: str, part: str) -> str | None:
+    """Return the concept of a part, or None for a name that PASCAL-Part does not define.
+
+    Examples
+    --------
+    >>> concept("aeroplane", "lwing"), concept("bird", "lwing"), concept("bus", "window_20")
+    ('artifact wing', 'animal wing', 'window')
+    """
+    return CONCEPTS[label].get(re.sub(r"_\d+$", "", part))  # "window_20" is the twentieth window
 
 
 class Annotated(NamedTuple):
@@ -39,19 +140,19 @@ class PascalPart(FileSource):
 
     dataset: ClassVar[str] = "pascalpart"
 
-    def required(self) -> Sequence[str]:
-        """The folders of images and annotations."""
+    def required_paths(self) -> Sequence[str]:
+        """Return the folders of images and annotations."""
         return (IMAGES, ANNOTATIONS)
 
     def annotation_files(self) -> list[Path]:
-        """Every annotation file."""
+        """List every annotation file."""
         files = sorted((self.root / ANNOTATIONS).glob("[!.]*.mat"))
         if not files:
             raise InputError("no .mat file", file=self.root / ANNOTATIONS)
         return files
 
-    def found(self) -> Iterator[Found]:
-        """The images with an object of one of the 16 classes."""
+    def find_images(self) -> Iterator[Found]:
+        """List the images with an object of one of the 16 classes."""
         for file in self.annotation_files():
             objects = [one for one in read_objects(file) if one.label in CONCEPTS]
             if objects:
@@ -59,11 +160,11 @@ class PascalPart(FileSource):
                 yield Found(file.stem, largest.label, None)
 
     def path(self, item: Item) -> Path:
-        """The image file of an item."""
+        """Return the image file of an item."""
         return self.root / IMAGES / f"{item.image_id}.jpg"
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
-        """One image and the parts of all its objects."""
+        """Read one image and the parts of all its objects."""
         file = self.root / ANNOTATIONS / f"{item.image_id}.mat"
         objects = read_objects(file)
         if not objects:
@@ -72,10 +173,10 @@ class PascalPart(FileSource):
         image = decode_as(self.path(item), width, height, file)
         return image, list(_instances(objects, file))
 
-    def orphans(self) -> Orphans:
-        """Images without an annotation file and the reverse."""
+    def find_orphans(self) -> Orphans:
+        """Find images without an annotation file and the reverse."""
         files = {path.stem: path for path in (self.root / ANNOTATIONS).glob("[!.]*.mat")}
-        pictures = {path.stem: path for path in image_files(self.root / IMAGES)}
+        pictures = {path.stem: path for path in list_image_files(self.root / IMAGES)}
         return Orphans(
             [self.relative(pictures[stem]) for stem in sorted(pictures.keys() - files.keys())],
             [self.relative(files[stem]) for stem in sorted(files.keys() - pictures.keys())],
@@ -110,7 +211,7 @@ def _bounds(mask: NDArray[np.bool_]) -> PixelBox | None:
 
 
 def read_objects(file: Path) -> list[Annotated]:
-    """The objects of one ``.mat`` file."""
+    """Read the objects of one ``.mat`` file."""
     from scipy.io import loadmat
 
     if not file.is_file():
@@ -136,7 +237,7 @@ def _object(struct: Any) -> Annotated:
 
 
 def _structs(array: Any) -> list[Any]:
-    """The entries of a struct array; MATLAB stores an empty one as a 0 x 0 array of numbers."""
+    """List the entries of a struct array; MATLAB stores an empty one as 0 x 0 numbers."""
     return list(array.ravel()) if array.size else []
 
 

@@ -24,13 +24,13 @@ class Row:
         return self.values[column]
 
     def error(self, problem: str, column: str, expected: str | None = None) -> InputError:
-        """An error at this line and column."""
+        """Make an error at this line and column."""
         return InputError(
             problem, file=self.file, row=self.number, column=column, expected=expected
         )
 
     def one_of(self, column: str, names: Sequence[str], what: str) -> str:
-        """The value of a column that must be one of some names."""
+        """Return the value of a column that must be one of some names."""
         value = self[column]
         if value not in names:
             hint = did_you_mean(value, list(names))
@@ -38,7 +38,7 @@ class Row:
         return value
 
     def number_in(self, column: str) -> float:
-        """The value of a column that must be a finite number."""
+        """Return the value of a column that must be a finite number."""
         try:
             value = float(self[column])
         except ValueError:
@@ -48,8 +48,8 @@ class Row:
         return value
 
 
-def read(path: Path, columns: Sequence[str]) -> list[Row]:
-    """Every row of a CSV file that has at least the given columns (UTF-8, comma, one header)."""
+def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read every row of a CSV file with at least the given columns (UTF-8, comma, one header)."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -58,11 +58,11 @@ def read(path: Path, columns: Sequence[str]) -> list[Row]:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"not readable as text: {error}", file=path, expected="UTF-8") from None
-    return list(parse(text, columns, path))
+    return list(parse_table(text, columns, path))
 
 
-def parse(text: str, columns: Sequence[str], path: Path) -> Iterator[Row]:
-    """The rows of a CSV text; whatever is wrong with it is an InputError."""
+def parse_table(text: str, columns: Sequence[str], path: Path) -> Iterator[Row]:
+    """Parse a CSV text; whatever is wrong with it is an InputError."""
     lines = csv.reader(text.splitlines(keepends=True), strict=True)
     header: list[str] | None = None
     while True:

@@ -6,52 +6,63 @@ import math
 
 import numpy as np
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, ellipse, limb, rectangle, shade, smooth
-from pasta.datasets.drawn.stage import (
+from pasta.datasets.drawn.canvas import (
     INK,
-    coat,
+    Canvas,
+    Colour,
+    Rng,
+    complete,
     curve,
-    darker,
-    gloss,
-    mirrored,
+    ellipse,
+    limb,
+    parallelogram,
+    polygon,
+    rectangle,
     ribbon,
-    shadow,
-    solid,
+    shade,
+    smooth,
+)
+from pasta.datasets.drawn.surface import (
+    BRIGHT,
+    SHARED,
+    chance,
+    choose,
+    coat,
+    darken,
+    mix,
+    palette,
+    random_colour,
+    texture,
     varnish,
 )
-from pasta.datasets.drawn.surface import BRIGHT, SHARED, chance, mixed, random_colour, texture
-from pasta.datasets.drawn.vehicles import panel
 
-HALVES: tuple[tuple[tuple[float, float], ...], ...] = (  # right half of a bottle, from below
-    ((0.0, 0.0), (0.15, 0.0), (0.16, 0.02), (0.16, 0.55), (0.06, 0.72), (0.055, 0.92), (0.0, 0.92)),
-    ((0.0, 0.0), (0.14, 0.0), (0.15, 0.03), (0.15, 0.6), (0.14, 0.66), (0.05, 0.7), (0.05, 0.92),
-     (0.0, 0.92)),
-    ((0.0, 0.0), (0.18, 0.0), (0.2, 0.04), (0.17, 0.34), (0.2, 0.6), (0.09, 0.84), (0.08, 0.92),
-     (0.0, 0.92)),
-    ((0.0, 0.0), (0.22, 0.0), (0.24, 0.04), (0.24, 0.5), (0.2, 0.64), (0.08, 0.76), (0.08, 0.92),
-     (0.0, 0.92)),
-)  # fmt: skip
-RIDGE = ((0.06, 0.1), (0.06, 0.4), (0.3, 0.62), (0.52, 0.36), (0.72, 0.5), (0.94, 0.3), (0.94, 0.1))
-LEAVES: tuple[Colour, ...] = ((74, 128, 66), (96, 148, 78), (58, 108, 78), (126, 150, 70))
+HALVES = (  # right half of a bottle, from below
+    "0.0,0.0 0.15,0.0 0.16,0.02 0.16,0.55 0.06,0.72 0.055,0.92 0.0,0.92",
+    "0.0,0.0 0.14,0.0 0.15,0.03 0.15,0.6 0.14,0.66 0.05,0.7 0.05,0.92 0.0,0.92",
+    "0.0,0.0 0.18,0.0 0.2,0.04 0.17,0.34 0.2,0.6 0.09,0.84 0.08,0.92 0.0,0.92",
+    "0.0,0.0 0.22,0.0 0.24,0.04 0.24,0.5 0.2,0.64 0.08,0.76 0.08,0.92 0.0,0.92",
+)
+RIDGE = polygon("0.06,0.1 0.06,0.4 0.3,0.62 0.52,0.36 0.72,0.5 0.94,0.3 0.94,0.1")
+LEAVES = palette("4a8042 60944e 3a6c4e 7e9646")
 
 
-def bottle(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
-    """A bottle of glass or plastic with a label and a cap; one sees through it a little."""
-    half = np.array(HALVES[int(rng.integers(len(HALVES)))]) * (rng.uniform(0.95, 1.25), 1)
-    outline = np.concatenate([half, mirrored(half)[::-1]])
+def draw_bottle(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+    """Draw a slightly transparent bottle with a label and a cap."""
+    half = polygon(choose(rng, HALVES)) * (rng.uniform(0.95, 1.25), 1)
+    outline = complete(half)
     width, neck = half[:, 0].max(), half[-2, 0]
-    shadow(canvas, width * 2.6)
+    canvas.shadow(width * 2.6)
     body = canvas.instance("body")
     canvas.mark(outline, body)
     canvas.tint(outline, colour, 0.78)
-    canvas.tint(outline * (0.8, 0.97) + (0.0, 0.008), mixed(colour, (255, 250, 240), 0.35), 0.4)
+    canvas.tint(outline * (0.8, 0.97) + (0.0, 0.008), mix(colour, (255, 250, 240), 0.35), 0.4)
     level = rng.uniform(0.3, 0.62)
     canvas.tint(rectangle(-width * 0.86, 0.02, width * 0.86, level), shade(colour, 0.6), 0.45)
     canvas.tint(limb(width * 0.76, 0.07, width * 0.76, half[-4, 1] * 0.8, width * 0.36), INK, 0.22)
     if chance(rng, 0.8):
-        _label(canvas, rng, width)
-    gloss(canvas, limb(-width * 0.66, 0.1, -width * 0.66, 0.5, 0.03), 0.55)
-    gloss(canvas, limb(-neck * 0.45, 0.78, -neck * 0.45, 0.9, 0.016), 0.5)
+        _draw_label(canvas, rng, width)
+    canvas.gloss(limb(-width * 0.66, 0.1, -width * 0.66, 0.5, 0.03), 0.55)
+    canvas.gloss(limb(-neck * 0.45, 0.78, -neck * 0.45, 0.9, 0.016), 0.5)
     cap = random_colour(rng, BRIGHT)
     canvas.fill(rectangle(-neck * 1.35, 0.89, neck * 1.35, 1.0), shade(cap, 0.75), "cap")
     canvas.decorate(rectangle(-neck * 1.2, 0.9, neck * 0.7, 0.995), cap)
@@ -59,62 +70,59 @@ def bottle(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         canvas.stroke([(x, 0.9), (x, 0.99)], shade(cap, 0.65), 0.008)
 
 
-def _label(canvas: Canvas, rng: np.random.Generator, width: float) -> None:
+def _draw_label(canvas: Canvas, rng: Rng, width: float) -> None:
     low, high = rng.uniform(0.1, 0.18), rng.uniform(0.36, 0.46)
-    paper = mixed(random_colour(rng, SHARED), (248, 244, 232), 0.7)
+    paper = mix(random_colour(rng, SHARED), (248, 244, 232), 0.7)
     canvas.decorate(rectangle(-width * 0.94, low, width * 0.94, high), paper)
     canvas.decorate(rectangle(width * 0.5, low, width * 0.94, high), shade(paper, 0.82))
     emblem = random_colour(rng, BRIGHT)
     canvas.decorate(ellipse(0, (low + high) / 2 + 0.03, width * 0.4, 0.06), emblem)
-    canvas.stroke([(-width * 0.6, low + 0.04), (width * 0.6, low + 0.04)], darker(emblem), 0.014)
+    canvas.stroke([(-width * 0.6, low + 0.04), (width * 0.6, low + 0.04)], darken(emblem), 0.014)
 
 
-def pottedplant(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
-    """A plant of one of five habits in a pot or a bowl."""
+def draw_pottedplant(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+    """Draw a plant of one of five habits in a pot or a bowl."""
     clay = coat(canvas, rng, colour, contrast=0.12, cells=14, grain=0.04)
     green = random_colour(rng, LEAVES)
     leaves = coat(canvas, rng, green, contrast=0.25, cells=30)
     wide, foot, high = rng.uniform(0.18, 0.25), rng.uniform(0.11, 0.17), rng.uniform(0.26, 0.36)
-    shadow(canvas, wide * 2.5)
+    canvas.shadow(wide * 2.5)
     part = canvas.instance("plant")
     habit = int(rng.integers(5))
     if habit < 2:
-        _fronds(canvas, rng, high, green, part, broad=habit == 1)
+        _draw_fronds(canvas, rng, high, green, part, broad=habit == 1)
     elif habit == 2:
-        _crown(canvas, rng, high, green, part)
+        _draw_crown(canvas, rng, high, green, part)
     elif habit == 3:
         for x, y, rx, ry in (
             (0.17, 0.3, 0.07, 0.13),
             (-0.16, 0.22, 0.06, 0.1),
             (0, 0.3, 0.13, 0.34),
         ):
-            solid(canvas, ellipse(x, high + y, rx, ry), leaves, part)
+            canvas.solid(ellipse(x, high + y, rx, ry), leaves, part)
         for x in (-0.06, 0.0, 0.06):
-            canvas.stroke(
-                curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)]),
-                darker(green),
-                0.01,
-            )
+            rib = curve([(x, high), (x * 1.8, high + 0.3), (x * 0.7, high + 0.6)])
+            canvas.stroke(rib, darken(green), 0.01)
     else:
-        _flowers(canvas, rng, high, green, part)
-    _pot(canvas, clay.colour, wide, foot, high)
+        _draw_flowers(canvas, rng, high, green, part)
+    _draw_pot(canvas, clay.colour, wide, foot, high)
 
 
-def _pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) -> None:
+def _draw_pot(canvas: Canvas, colour: Colour, wide: float, foot: float, high: float) -> None:
     pot = canvas.instance("pot")
     wall = [(-wide * 0.92, high), (wide * 0.92, high), (foot, 0), (-foot, 0)]
     canvas.fill(wall, colour, pot)
     canvas.tint([(wide * 0.3, high), (wide * 0.92, high), (foot, 0), (foot * 0.4, 0)], INK, 0.28)
     canvas.tint([(wide * 0.62, high), (wide * 0.92, high), (foot, 0), (foot * 0.7, 0)], INK, 0.2)
-    gloss(canvas, limb(-wide * 0.6, high * 0.7, -foot * 0.6, high * 0.2, 0.035), 0.25)
+    canvas.gloss(limb(-wide * 0.6, high * 0.7, -foot * 0.6, high * 0.2, 0.035), 0.25)
     rim = rectangle(-wide, high - 0.05, wide, high + 0.02)
     canvas.fill(rim, shade(colour, 1.12), pot)
     canvas.tint(rectangle(wide * 0.45, high - 0.05, wide, high + 0.02), INK, 0.25)
     canvas.tint(rectangle(-wide * 0.92, high - 0.075, wide * 0.92, high - 0.05), INK, 0.25)
 
 
-def _fronds(
-    canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int, *, broad: bool
+def _draw_fronds(
+    canvas: Canvas, rng: Rng, high: float, green: Colour, part: int, *, broad: bool
 ) -> None:
     count, girth = (9, 0.13) if broad else (17, 0.06)
     for angle in rng.permutation(np.linspace(0.25, math.pi - 0.25, count)).tolist():
@@ -130,7 +138,7 @@ def _fronds(
         canvas.stroke(vein, shade(tone, 0.75), 0.008)
 
 
-def _crown(canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int) -> None:
+def _draw_crown(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
     canvas.fill(limb(0, high - 0.05, 0, high + 0.3, 0.05, 0.04), (112, 84, 60), part)
     for factor, lift, count in ((0.65, 0.0, 9), (0.9, 0.03, 9), (1.18, 0.06, 7)):
         for angle, share in rng.uniform((0, 0.2), (2 * math.pi, 1), (count, 2)).tolist():
@@ -139,10 +147,8 @@ def _crown(canvas: Canvas, rng: np.random.Generator, high: float, green: Colour,
             canvas.fill(spot, shade(green, factor), part)
 
 
-def _flowers(
-    canvas: Canvas, rng: np.random.Generator, high: float, green: Colour, part: int
-) -> None:
-    _fronds(canvas, rng, high - 0.04, green, part, broad=True)
+def _draw_flowers(canvas: Canvas, rng: Rng, high: float, green: Colour, part: int) -> None:
+    _draw_fronds(canvas, rng, high - 0.04, green, part, broad=True)
     petal = random_colour(rng, BRIGHT)
     for x in (-0.24, 0.02, 0.25):
         y = high + rng.uniform(0.38, 0.56)
@@ -153,13 +159,13 @@ def _flowers(
         canvas.fill(ellipse(x, y, 0.036), (246, 206, 92), part)
 
 
-def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
-    """A flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
+def draw_tvmonitor(canvas: Canvas, rng: Rng, colour: Colour) -> None:
+    """Draw a flat screen on a stand, or an old set with a deep case, knobs and an aerial."""
     case = varnish(canvas, rng, shade(colour, 0.8))
     old = chance(rng, 0.35)
     high = rng.uniform(0.5, 0.62) + 0.12 * old
     base = 0.05 if old else 0.14
-    shadow(canvas, 0.9 if old else 0.6)
+    canvas.shadow(0.9 if old else 0.6)
     part = canvas.instance("body")
     if old:
         for lean in (-0.18, 0.2):
@@ -167,7 +173,7 @@ def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         for x in (-0.34, 0.34):
             canvas.fill(rectangle(x - 0.03, 0, x + 0.03, base + 0.02), INK, part)
     else:
-        canvas.fill([(-0.05, 0.02), (-0.03, 0.2), (0.03, 0.2), (0.05, 0.02)], case.dim, part)
+        canvas.fill("-0.05,0.02 -0.03,0.2 0.03,0.2 0.05,0.02", case.dim, part)
         canvas.fill(ellipse(0, 0.025, 0.22, 0.028), case.plain, part)
     frame = rectangle(-0.5, base, 0.5, base + high)
     canvas.fill(frame, case.plain, part)
@@ -182,32 +188,23 @@ def tvmonitor(canvas: Canvas, rng: np.random.Generator, colour: Colour) -> None:
         for y in np.linspace(0.12, 0.36, 4).tolist():
             canvas.stroke([(0.34, base + high * y), (0.46, base + high * y)], INK, 0.014)
     bounds = (edge - 0.5, base + edge + 0.01, right, base + high - edge)
-    _broadcast(canvas, rng, bounds, rounded=old)
+    _draw_broadcast(canvas, rng, bounds, rounded=old)
 
 
-def _broadcast(
-    canvas: Canvas,
-    rng: np.random.Generator,
-    bounds: tuple[float, float, float, float],
-    *,
-    rounded: bool,
+def _draw_broadcast(
+    canvas: Canvas, rng: Rng, bounds: tuple[float, float, float, float], *, rounded: bool
 ) -> None:
-    """What is on: a landscape, a text or nothing."""
+    """Draw what is on the screen: a landscape, a text or nothing."""
     x0, y0, x1, y1 = bounds
     outline = rectangle(x0, y0, x1, y1)
     if rounded:
-        corners = [
-            outline[0],
-            (outline[0] + outline[1]) / 2,
-            outline[1],
-            outline[2],
-            (outline[2] + outline[3]) / 2,
-            outline[3],
-        ]
-        outline = smooth(np.array(corners), 1)
+        low, high = (outline[0] + outline[1]) / 2, (outline[2] + outline[3]) / 2
+        outline = smooth(np.array([outline[0], low, *outline[1:3], high, outline[3]]), 1)
     shown = random_colour(rng, ((36, 42, 54), (92, 140, 186), (46, 84, 116), (120, 132, 140)))
     canvas.fill(outline, texture(rng, canvas.pixels, shown, contrast=0.25, cells=5), "screen")
-    with panel(canvas, np.array([x0, y0]), np.array([x1 - x0, 0]), np.array([0, y1 - y0])):
+    with canvas.placed(
+        parallelogram(np.array([x0, y0]), np.array([x1 - x0, 0]), np.array([0, y1 - y0]))
+    ):
         programme = int(rng.integers(3))
         if programme == 0:
             canvas.decorate(ellipse(0.74, 0.74, 0.06, 0.1), (250, 226, 150))
@@ -215,4 +212,4 @@ def _broadcast(
         elif programme == 1:
             for y in np.linspace(0.82, 0.22, 5).tolist():
                 canvas.stroke([(0.1, y), (rng.uniform(0.4, 0.9), y)], shade(shown, 1.9), 0.03)
-        gloss(canvas, [(0.1, 0.12), (0.28, 0.12), (0.52, 0.9), (0.3, 0.9)], 0.16)
+        canvas.gloss("0.1,0.12 0.28,0.12 0.52,0.9 0.3,0.9", 0.16)

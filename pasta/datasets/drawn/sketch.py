@@ -1,20 +1,21 @@
-"""A tiny language for small drawings: a sketch is a box, a place to stand and a list of marks.
+"""Small drawings as data: a sketch is a box, a place to stand and a list of marks.
 
 Outlines are made once, when the module is loaded; drawing a sketch only moves and fills them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, Points, ellipse, shade, smooth
+from pasta.datasets.drawn.canvas import Canvas, Colour, Points, Rng, ellipse, polygon, shade, smooth
+from pasta.datasets.drawn.surface import palette
 
-Place = Literal["floor", "table", "wall"]
 Kind = Literal["fill", "line", "detail", "scratch", "glaze"]
 
 INKS: dict[str, Colour] = {
@@ -30,21 +31,10 @@ INKS: dict[str, Colour] = {
     "crust": (204, 148, 84),
     "pink": (232, 150, 160),
 }
-SKINS: tuple[Colour, ...] = ((238, 198, 166), (214, 164, 126), (164, 112, 78), (104, 70, 50))
-HAIRS: tuple[Colour, ...] = ((40, 32, 28), (92, 60, 38), (196, 158, 96), (140, 136, 132))
-VIVID: tuple[Colour, ...] = (
-    (200, 60, 52),
-    (56, 104, 172),
-    (232, 176, 60),
-    (70, 140, 96),
-    (130, 84, 150),
-    (226, 118, 58),
-    (64, 156, 168),
-    (210, 96, 140),
-    (96, 108, 124),
-    (232, 226, 214),
-)
-ENAMEL: tuple[Colour, ...] = ((238, 238, 236), (206, 210, 214), (214, 222, 206), (186, 76, 68))
+SKINS = palette("eec6a6 d6a47e a4704e 684632")
+HAIRS = palette("28201c 5c3c26 c49e60 8c8884")
+VIVID = palette("c83c34 3868ac e8b03c 468c60 825496 e2763a 409ca8 d2608c 606c7c e8e2d6")
+ENAMEL = palette("eeeeec ced2d6 d6dece ba4c44")
 SUNWARD = np.array([-0.028, -0.04])  # every volume is lit from the upper left, as is the room
 
 
@@ -61,24 +51,49 @@ class Mark:
     inner: tuple[tuple[Points, float], ...] = ()
 
 
-@dataclass(frozen=True)
-class Sketch:
-    """How to draw a concept inside the box (0, 0)-(width, height), whose longer side is 1."""
+class Stand(NamedTuple):
+    """Where a sketch stands or hangs, and its box, whose longer side is 1."""
 
-    concept: str
+    place: Literal["floor", "table", "wall"]
     width: float
     height: float
-    place: Place
     size: float  # of the longer side against the picture, when it is one of the small things
+
+
+on_floor, on_table, on_wall = (
+    partial(Stand, "floor"),
+    partial(Stand, "table"),
+    partial(Stand, "wall"),
+)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """How to draw a concept inside its box, whose upper left corner is (0, 0)."""
+
+    concept: str
+    stand: Stand
     marks: tuple[Mark, ...]
-    colours: tuple[Colour, ...] = VIVID
-    accents: tuple[Colour, ...] = VIVID
-    mirrors: bool = True  # lettering must not be read backwards
+    colours: tuple[Colour, ...]
+    accents: tuple[Colour, ...]
+    mirrors: bool  # lettering must not be read backwards
+
+
+def sketch(
+    concept: str,
+    stand: Stand,
+    *marks: Mark | Iterable[Mark],
+    colours: tuple[Colour, ...] = VIVID,
+    accents: tuple[Colour, ...] = VIVID,
+    mirrors: bool = True,
+) -> Sketch:
+    """Make a sketch of marks and lists of marks, in drawing order."""
+    return Sketch(concept, stand, flatten(*marks), colours, accents, mirrors)
 
 
 def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """A solid part; unless flat it gets lighter towards the light."""
-    outline = np.asarray(points, dtype=np.float64)
+    """Make a solid part; unless flat it gets lighter towards the light."""
+    outline = polygon(points)
     if flat:
         return Mark("fill", outline, paint, tone)
     low, high = outline.min(0), outline.max(0)
@@ -91,53 +106,63 @@ def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: boo
 
 
 def soft(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """A solid part with its corners rounded."""
+    """Make a solid part with rounded corners."""
     return body(smooth(points), paint, tone, flat=flat)
 
 
-def block(
-    x0: float, y0: float, x1: float, y1: float, paint: str = "main", *, corner: float = 0.06
-) -> Mark:
-    """A box with slightly rounded corners."""
+def block(x0: float, y0: float, x1: float, y1: float, *, corner: float = 0.06) -> Mark:
+    """Make a box with slightly rounded corners."""
     corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
     corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
-    return body(smooth(corners, 1), paint)
+    return body(smooth(corners, 1))
 
 
 def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """A ball."""
+    """Make a ball."""
     return body(ellipse(x, y, r), paint, tone)
 
 
+def dot(x: float, y: float, r: float, paint: str = "dark", tone: float = 1.0) -> Mark:
+    """Make a round patch inside the object."""
+    return detail(ellipse(x, y, r), paint, tone)
+
+
 def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """A bar, wire or leg that belongs to the object."""
-    return Mark("line", np.asarray(points, dtype=np.float64), paint, tone, width)
+    """Make a bar, wire or leg that belongs to the object."""
+    return Mark("line", polygon(points), paint, tone, width)
 
 
-def detail(points: ArrayLike, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """A patch of colour inside the object."""
-    return Mark("detail", np.asarray(points, dtype=np.float64), paint, tone)
+def detail(points: ArrayLike, paint: str, tone: float = 1.0) -> Mark:
+    """Make a patch of colour inside the object."""
+    return Mark("detail", polygon(points), paint, tone)
 
 
 def scratch(points: ArrayLike, width: float, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """A drawn line inside the object."""
-    return Mark("scratch", np.asarray(points, dtype=np.float64), paint, tone, width)
+    """Make a line inside the object."""
+    return Mark("scratch", polygon(points), paint, tone, width)
 
 
 def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mark:
-    """A see-through reflection or shadow inside the object."""
-    return Mark("glaze", np.asarray(points, dtype=np.float64), paint, strength=strength)
+    """Make a transparent reflection or shadow inside the object."""
+    return Mark("glaze", polygon(points), paint, strength=strength)
 
 
-def each(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
+def flatten(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
     """Flatten marks and lists of marks, in drawing order."""
     return tuple(
         mark for group in groups for mark in ((group,) if isinstance(group, Mark) else group)
     )
 
 
+def at(
+    places: ArrayLike, make: Callable[..., Mark | Iterable[Mark]], *args: object, **options: object
+) -> tuple[Mark, ...]:
+    """Repeat a mark at several places; ``make`` takes x and y first."""
+    return flatten(*(make(x, y, *args, **options) for x, y in polygon(places)))
+
+
 def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:
-    """A tyre with a metal hub."""
+    """Make a tyre with a metal hub."""
     return (
         body(ellipse(x, y, r), "dark", flat=True),
         detail(ellipse(x, y, r * hub), "metal"),
@@ -145,20 +170,25 @@ def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...
     )
 
 
+def closed(outline: Points) -> Points:
+    """Repeat the first corners at the end, so that a line along the outline has no gap."""
+    return np.concatenate([outline, outline[:2]])
+
+
 def around(
     x: float, y: float, rx: float, ry: float, count: int, start: float = 0.3
 ) -> list[tuple[float, float]]:
-    """Places on an ellipse: toppings, sprinkles, candles."""
+    """Return places on an ellipse, e.g. of toppings."""
     turns = start + np.arange(count) * 2 * np.pi / count
     return [(x + rx * float(np.cos(t)), y + ry * float(np.sin(t))) for t in turns]
 
 
 def crumbs(places: list[tuple[float, float]], r: float, *paints: str) -> list[Mark]:
-    """Small round patches, the paints taking turns."""
+    """Make small round patches; the paints alternate."""
     return [detail(ellipse(x, y, r), paints[n % len(paints)]) for n, (x, y) in enumerate(places)]
 
 
-def draw_sketch(canvas: Canvas, sketch: Sketch, rng: np.random.Generator) -> None:
+def draw_sketch(canvas: Canvas, sketch: Sketch, rng: Rng) -> None:
     """Draw the sketch in its own box; the caller places the canvas."""
     main, accent, skin, hair = rng.random(4)
     inks = INKS | {
@@ -173,11 +203,11 @@ def draw_sketch(canvas: Canvas, sketch: Sketch, rng: np.random.Generator) -> Non
 
 
 def pick(colours: tuple[Colour, ...], share: float) -> Colour:
-    """The colour at a fraction 0-1 of a palette."""
+    """Return the colour at a fraction 0-1 of a palette."""
     return colours[int(share * len(colours))]
 
 
-def _vary(colour: Colour, rng: np.random.Generator) -> Colour:
+def _vary(colour: Colour, rng: Rng) -> Colour:
     red, green, blue = np.clip(np.array(colour) + rng.integers(-14, 15, 3), 0, 255).tolist()
     return red, green, blue
 
