@@ -67,8 +67,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", self.server.tag)
         self.end_headers()
         body = content[start:][: self.server.cut]
+        self.server.served += len(body)  # before the client can have it all and look
         self.wfile.write(body)
-        self.server.served += len(body)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ def test_both_run_length_forms(mask: NDArray[np.bool_]) -> None:
 
 
 @given(st.one_of(st.text(), st.text(alphabet=[chr(48 + bits) for bits in range(64)])))
+@settings(deadline=None)
 def test_any_text_is_a_mask_or_an_input_error(text: str) -> None:
     with suppress(InputError):
         mask = decode_segmentation({"size": [5, 4], "counts": text}, 5, 4)
@@ -65,6 +66,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_json_is_a_mask_or_an_input_error(value: object) -> None:
     for segmentation in (value, {"size": [5, 4], "counts": value}, [value]):
         with suppress(InputError):

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.datasets.files.base import assign_split, read_split_file
@@ -16,6 +16,7 @@ from tests.datasets import trees
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from('a,b"\n\r\x00 '), st.characters())))
+@settings(deadline=None)
 def test_any_text_is_a_table_or_an_input_error(text: str) -> None:
     for content in (text, f"a,b\n{text}"):
         try:
