@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
-from analysis.equivalence import LEVEL, Contrast
-from analysis.resampling import Codes, cluster_codes
+from analysis.equivalence import Contrast
+from analysis.resampling import LEVEL, Codes, cluster_codes
 
 Vector = NDArray[np.float64]
 
@@ -31,7 +31,8 @@ def cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
         V_c = \frac{G_c}{G_c - 1} \sum_{g} \Big(\sum_{i \in g} \psi_i\Big)^2
 
     A kind with fewer than two clusters tells nothing about spread and is left out. Should the
-    difference be smaller than one of the parts, the larger part is taken, which is conservative.
+    difference be smaller than one of the parts, the larger part is taken, which is conservative;
+    statsmodels' two-way clusters, otherwise the same, can end in a negative variance there.
 
     References
     ----------
@@ -95,7 +96,7 @@ def clustered_difference(values: Vector, first: NDArray[np.bool_], *clusters: Co
 
 
 def clustered_correlation(
-    x: ArrayLike, y: ArrayLike, *clusters: Codes, method: str = "pearson", level: float = LEVEL
+    x: ArrayLike, y: ArrayLike, *clusters: Codes, method: str = "pearson"
 ) -> dict[str, object]:
     r"""Pearson's or Spearman's correlation with an interval that allows for clusters.
 
@@ -135,17 +136,17 @@ def clustered_correlation(
     if not variance > 0:
         return row | {"note": "one cluster only: no interval"}
     error = float(np.sqrt(variance))
-    half = float(stdtrit(df, (1 + level) / 2)) * error
+    half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     row["low"], row["high"] = np.tanh(np.arctanh(r) - half), np.tanh(np.arctanh(r) + half)
     row["p"] = float(2 * stdtr(df, -abs(np.arctanh(r)) / error))
     return row | {"note": ""}
 
 
-def without_means(values: Vector, *clusters: Codes, sweeps: int = 50) -> Vector:
+def without_means(values: Vector, *clusters: Codes) -> Vector:
     """What is left of values when the means of all clusters are taken out, in turn."""
     left = values - values.mean() if len(values) else values.copy()
     sizes = [np.bincount(codes) for codes in clusters]
-    for _ in range(sweeps):
+    for _ in range(50):
         before = left
         for codes, size in zip(clusters, sizes, strict=True):
             left = left - (np.bincount(codes, left) / size)[codes]

@@ -10,14 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from analysis.annotator_values import LongVotes, demographics, long_votes
-from analysis.clustered import codes_of, crossed
+from analysis.annotators import demographics
+from analysis.clustered import crossed
 from analysis.equivalence import Contrast, contrast_row
-from analysis.kappa import LIKERT
-from analysis.resampling import Codes, notes
+from analysis.resampling import Codes, Matrix, notes
+from analysis.votes import LIKERT, LongVotes, long_votes
 
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 RIDGE = 1e-6  # keeps the step finite if a category was always rated alike; far below any error
 STEPS = 100
 
@@ -50,6 +49,10 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
     the reference; a rating that nobody used has no threshold, which changes no coefficient.
     Fisher scoring with step halving on the table of (cell, rating) counts; the log-likelihood is
     concave.
+
+    For 66,000 votes of 15 annotators on 46 techniques this takes 0.7 s where the OrderedModel of
+    statsmodels takes 132 s, or 60 s on the table of counts, because it takes its derivatives
+    numerically. The tests compare the two.
 
     References
     ----------
@@ -217,21 +220,9 @@ def _meat(fit: Fit, codes: Codes) -> Matrix:
 SMALL_ODDS_RATIO = 1.68  # a small effect: Chen, Cohen & Chen 2010, doi:10.1080/03610911003650383
 MARGIN = float(np.log(SMALL_ODDS_RATIO))
 AGE_STEP = 10.0
-_COLUMNS = [
-    "term",
-    "level",
-    "reference",
-    "n",
-    "estimate",
-    "low",
-    "high",
-    "p",
-    "odds_ratio",
-    "margin",
-    "p_equivalence",
-    "smallest_effect",
-    "note",
-]
+FACTORS = ("sex", "age")
+_COLUMNS = ["term", "level", "reference", "n", "estimate", "low", "high", "p", "odds_ratio"]
+_COLUMNS += ["margin", "p_equivalence", "smallest_effect", "note"]
 
 
 def ordinal_model(
@@ -239,9 +230,6 @@ def ordinal_model(
     annotators: pd.DataFrame | None = None,
     kinds: pd.DataFrame | None = None,
     *,
-    factors: Sequence[str] = ("sex", "age"),
-    cluster: str = "sample_id",
-    margin: float = MARGIN,
     categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
     r"""Log odds of more stars by kind of explanation, sex and age, annotators being random.
@@ -267,15 +255,8 @@ def ordinal_model(
     annotators
         Columns annotator_id and any of age, sex, country.
     kinds
-        Columns sample_id and kind, and the cluster if it is another one.
-    factors
-        Which of sex, age (per ten years), age_group and country explain the annotators' effects.
-    cluster
-        The column of ``kinds`` that votes are correlated within, beside the annotator. With
-        ``sample_id`` the effect of kind is one of these techniques on further samples; with a
-        column that names techniques it is one of further techniques, with a wider interval.
-    margin
-        Of the equivalence test, in log odds; the default is an odds ratio of 1.68, a small effect.
+        Columns sample_id and kind. The effect of kind is one of these techniques on further
+        samples, not of further techniques: votes are correlated within samples and annotators.
     categories
         The whole scale in its order.
 
@@ -303,11 +284,10 @@ def ordinal_model(
     if not fit.converged:
         remarks.append("the fit did not converge")
     kinds_seen = sorted(kept["kind"].unique()) if "kind" in kept else []
-    groups = _clusters(votes, kinds, cluster)
-    rows = _within_rows(fit, votes, groups, kinds_seen, margin, remarks)
+    rows = _within_rows(fit, votes, kinds_seen, remarks)
     effects, covariance = _annotator_effects(fit, votes)
     people, missing = demographics(annotators, votes.annotators)
-    rows += _between_rows(effects, covariance, people, missing, factors, margin, remarks)
+    rows += _between_rows(effects, covariance, people, missing, remarks)
     return _frame(rows)
 
 
@@ -360,23 +340,13 @@ def _usable(ratings: pd.DataFrame, kinds: pd.DataFrame | None) -> tuple[pd.DataF
     return kept, remarks
 
 
-def _clusters(votes: LongVotes, kinds: pd.DataFrame | None, cluster: str) -> Codes:
-    """What each vote shares with others, apart from its annotator."""
-    if cluster == "sample_id":
-        return votes.sample
-    if kinds is None or cluster not in kinds:
-        raise ValueError(f"kinds has no column {cluster}")
-    of = kinds.drop_duplicates("sample_id").set_index("sample_id")[cluster]
-    return codes_of(of.reindex(votes.samples).to_numpy(object))[votes.sample]
-
-
 def _within_rows(
-    fit: Fit, votes: LongVotes, groups: Codes, kinds: list[str], margin: float, remarks: list[str]
+    fit: Fit, votes: LongVotes, kinds: list[str], remarks: list[str]
 ) -> list[dict[str, object]]:
     """Question and kind: every annotator has seen all of them."""
     one = len(votes.annotators) == 1
     said = [*remarks, "one annotator: the interval is about samples only" if one else ""]
-    spread = sandwich(fit, groups, votes.annotator) if len(np.unique(groups)) > 1 else None
+    spread = sandwich(fit, votes.sample, votes.annotator) if len(votes.samples) > 1 else None
     references: dict[str, object] = {"question": votes.questions[0], "kind": next(iter(kinds), "")}
     rows = []
     for place, (term, level) in enumerate(fit.terms):
@@ -387,7 +357,7 @@ def _within_rows(
         error = np.sqrt(spread.variance(chosen)) if spread else np.nan
         df = spread.df if spread else 0
         contrast = Contrast(len(votes.rating), float(fit.coefficients[place]), float(error), df)
-        rows.append(_row(term, name, references[term], contrast, margin, said))
+        rows.append(_row(term, name, references[term], contrast, said))
     return rows
 
 
@@ -411,16 +381,14 @@ def _between_rows(
     covariance: Matrix,
     people: pd.DataFrame,
     missing: dict[str, str],
-    factors: Sequence[str],
-    margin: float,
     remarks: list[str],
 ) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    usable = [factor for factor in factors if people[factor].notna().any()]
+    usable = [factor for factor in FACTORS if people[factor].notna().any()]
     stated = people[usable].notna().all(axis=1).to_numpy(bool)
     number = int(stated.sum())
     design, names = np.ones((number, 1)), []
-    for factor in factors:
+    for factor in FACTORS:
         columns = _columns(people.loc[stated, factor], factor) if factor in usable else []
         if not columns:
             alike = "all annotators in the model are alike" if factor in usable else ""
@@ -448,7 +416,7 @@ def _between_rows(
     for place, (term, level, reference) in enumerate(names, start=1):
         error = float(np.sqrt(errors[place, place]))
         contrast = Contrast(number, float(slopes[place]), error, number - design.shape[1])
-        rows.append(_row(term, level, reference, contrast, margin, said))
+        rows.append(_row(term, level, reference, contrast, said))
     return [*rows, spread | {"estimate": float(np.sqrt(tau2)), "note": notes(said)}]
 
 
@@ -463,9 +431,9 @@ def _columns(values: pd.Series, factor: str) -> list[tuple[object, object, Vecto
 
 
 def _row(
-    term: str, level: object, reference: object, contrast: Contrast, margin: float, said: list[str]
+    term: str, level: object, reference: object, contrast: Contrast, said: list[str]
 ) -> dict[str, object]:
-    row = contrast_row(contrast, margin)
+    row = contrast_row(contrast, MARGIN)
     head = {"term": term, "level": level, "reference": reference}
     ratio = float(np.exp(contrast.estimate))
     return head | row | {"odds_ratio": ratio, "note": notes([str(row["note"]), *said])}

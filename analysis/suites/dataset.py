@@ -7,13 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.annotator_values import demographics
-from analysis.kappa import LIKERT
+from analysis.annotators import FACTORS, demographics
 from analysis.suites.tables import Tables, said_missing
-from analysis.votes import describe_samples
+from analysis.votes import LIKERT, describe_samples
 
 STATUSES = ("ok", "zero", "constant", "nan")
-FACTORS = ("sex", "age_group", "country")
 UNSTATED = "not stated"
 
 

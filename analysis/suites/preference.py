@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.critical_difference import critical_difference
 from analysis.preference import (
     annotator_means,
     score_differences,
@@ -17,7 +16,7 @@ from analysis.preference import (
 )
 from analysis.rankings import concordance, mean_positions, position_differences
 from analysis.suites.tables import Tables, said_missing
-from analysis.technique_ranking import technique_ranking
+from analysis.technique_ranking import critical_difference, rank_techniques
 from analysis.votes import COLUMNS, describe_samples
 
 SALIENCY = "saliency"
@@ -124,8 +123,8 @@ def _ranking(
     votes: pd.DataFrame, shown: pd.DataFrame, directions: Mapping[str, int] | None
 ) -> pd.DataFrame:
     """The ordinal model's order, and each technique's place in that of Bradley and Terry."""
-    ranked = technique_ranking(votes, shown, directions=directions)
-    other = technique_ranking(votes, shown, directions=directions, model="bradley_terry")
+    ranked = rank_techniques(votes, shown, directions=directions)
+    other = rank_techniques(votes, shown, directions=directions, model="bradley_terry")
     place = other.set_index("technique")["rank"].reindex(ranked["technique"])
     ranked.insert(5, "rank_bradley_terry", place.to_numpy())
     return ranked

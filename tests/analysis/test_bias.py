@@ -7,15 +7,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.annotator_values import (
-    age_group,
-    annotator_values,
-    demographics,
-    long_votes,
-    others_mean,
-)
+from analysis.annotators import age_group, annotator_values, demographics
 from analysis.bias import group_summary, group_tests
 from analysis.ordinal_model import ordinal_model
+from analysis.votes import long_votes, others_mean
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
 

@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from analysis.correlation import explained_beyond
-from analysis.mixed_model import random_intercept
+from analysis.mixed_model import explained_beyond, random_intercept
 from analysis.resampling import holm
 from analysis.suites.correlation import correlation_study, explained_study
 from tests.analysis.rows import one
