@@ -93,7 +93,7 @@ def preference_tables(
         "backbones": (no_backbones, scores_by, backbones),
         "backbone_differences": (no_backbones, score_differences, backbones),
         "top_techniques": (no_techniques, top_techniques, toward),
-        "ranking": (no_techniques, _ranking, toward),
+        "ranking": (no_techniques, rank_techniques, toward),
         "critical_difference": (no_techniques, _mean_ranks, toward),
     }
 
@@ -117,17 +117,6 @@ def _mean_ranks(
     votes: pd.DataFrame, shown: pd.DataFrame, directions: Mapping[str, int] | None
 ) -> pd.DataFrame:
     return critical_difference(annotator_means(votes, shown, directions=directions))
-
-
-def _ranking(
-    votes: pd.DataFrame, shown: pd.DataFrame, directions: Mapping[str, int] | None
-) -> pd.DataFrame:
-    """The ordinal model's order, and each technique's place in that of Bradley and Terry."""
-    ranked = rank_techniques(votes, shown, directions=directions)
-    other = rank_techniques(votes, shown, directions=directions, model="bradley_terry")
-    place = other.set_index("technique")["rank"].reindex(ranked["technique"])
-    ranked.insert(5, "rank_bradley_terry", place.to_numpy())
-    return ranked
 
 
 def ranking_tables(

@@ -126,15 +126,13 @@ def test_questions_of_the_other_direction_are_mirrored(monkeypatch: pytest.Monke
 
 def test_rankings_by_both_models_agree_with_what_was_planted() -> None:
     ratings, _, shown = simulate(STUDY, 5)
-    ordinal = rank_techniques(ratings, shown)
-    pairs = rank_techniques(ratings, shown, model="bradley_terry")
-    assert ordinal["technique"].iloc[0] == pairs["technique"].iloc[0] == "m5/resnet"
-    both = ordinal.set_index("technique")["estimate"], pairs.set_index("technique")["estimate"]
-    assert stats.spearmanr(both[0], both[1].reindex(both[0].index)).statistic > 0.9
-    for found in (ordinal, pairs):
-        assert found["estimate"].sum() == pytest.approx(0, abs=1e-9)
-        assert ((found["rank_low"] <= found["rank"]) & (found["rank"] <= found["rank_high"])).all()
-        assert "a" in found["groups"].iloc[0] or found["groups"].iloc[0] == ""
+    found = rank_techniques(ratings, shown)
+    assert found["technique"].iloc[0] == "m5/resnet"
+    assert found["rank_bradley_terry"].iloc[0] == 1
+    assert stats.spearmanr(found["rank"], found["rank_bradley_terry"]).statistic > 0.9
+    assert found["estimate"].sum() == pytest.approx(0, abs=1e-9)
+    assert ((found["rank_low"] <= found["rank"]) & (found["rank"] <= found["rank_high"])).all()
+    assert "a" in found["groups"].iloc[0] or found["groups"].iloc[0] == ""
 
 
 def test_ranking_of_mirrored_stars_is_reversed() -> None:
@@ -144,9 +142,8 @@ def test_ranking_of_mirrored_stars_is_reversed() -> None:
     assert back["technique"].tolist() == base["technique"].tolist()[::-1]
 
 
-@pytest.mark.parametrize("model", ["ordinal", "bradley_terry"])
 @pytest.mark.parametrize("what", ["one star", "no votes", "one technique", "one annotator"])
-def test_thin_studies_are_ranked_with_a_note(model: str, what: str) -> None:
+def test_thin_studies_are_ranked_with_a_note(what: str) -> None:
     ratings, _, shown = simulate(Study(samples=60), 7)
     if what == "one star":
         ratings = ratings.assign(rating=2)
@@ -156,7 +153,7 @@ def test_thin_studies_are_ranked_with_a_note(model: str, what: str) -> None:
         ratings = ratings[ratings["annotator_id"] == "a00"]
     else:
         shown = shown.assign(technique="only")
-    found = rank_techniques(ratings, shown, model=model)
+    found = rank_techniques(ratings, shown)
     assert (found["note"] != "").all()
     if what != "one annotator":
         assert found["estimate"].isna().all()
@@ -173,9 +170,3 @@ def test_annotator_means_are_blocks_for_the_critical_difference() -> None:
 def test_images_of_two_datasets_with_one_number_are_two_images() -> None:
     samples = pd.DataFrame({"sample_id": ["s", "t"], "dataset": ["a", "b"], "image_id": ["1", "1"]})
     assert describe_samples(samples)["image"].tolist() == ["a/1", "b/1"]
-
-
-def test_unknown_model_is_refused() -> None:
-    ratings, _, shown = simulate(Study(samples=12), 0)
-    with pytest.raises(ValueError, match="must be one of"):
-        rank_techniques(ratings, shown, model="elo")
