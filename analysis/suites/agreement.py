@@ -18,7 +18,7 @@ from analysis.annotators import annotator_profiles, annotators_to_look_at
 from analysis.kappa import bootstrap_kappa, kappa_from_sums, sum_by_cluster
 from analysis.order_effects import order_effects
 from analysis.resampling import Matrix, percentile_interval
-from analysis.suites.tables import MISSING, Tables, said_missing
+from analysis.suites.tables import Tables, add_missing, said_missing
 from analysis.votes import (
     ALL,
     COLUMNS,
@@ -108,9 +108,7 @@ def agreement_tables(
         more.append(("look_at", least))
     if "kinds" not in lacks and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
-    said = pd.DataFrame(more, columns=["section", "why"])
-    tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
-    return tables
+    return add_missing(tables, more)
 
 
 def study_facts(votes: pd.DataFrame, categories: Sequence[int], cluster: str) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from analysis.bias import MARGINS, group_summary, group_tests
 from analysis.ordinal_model import ordinal_model
 from analysis.similarity import TEXT_MEASURES, correlate_similarity, measure_texts
 from analysis.suites.agreement import described_votes
-from analysis.suites.tables import MISSING, Tables, said_missing
+from analysis.suites.tables import Tables, add_missing, said_missing
 from analysis.votes import ALL, LIKERT, read_votes
 
 _OF_AGE = ("age", "age_group")
@@ -88,9 +88,7 @@ def bias_tables(
         lacks["model"] = "all votes are the same star"
     tables = said_missing(tables, lacks)
     of = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
-    said = pd.DataFrame([pair for pair in of.items() if pair[1]], columns=["section", "why"])
-    tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
-    return tables
+    return add_missing(tables, [pair for pair in of.items() if pair[1]])
 
 
 def _people(
