@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
+from scipy.stats import rankdata
 
 from analysis.equivalence import Contrast
 from analysis.resampling import LEVEL, Codes, cluster_codes
@@ -122,7 +123,7 @@ def clustered_correlation(
     if n < 3:
         return row | {"note": "fewer than three pairs"}
     if method == "spearman":
-        a, b = (np.asarray(pd.Series(values).rank(), np.float64) for values in (a, b))
+        a, b = rankdata(a), rankdata(b)
     spreads = a.std(), b.std()
     if min(spreads) <= 1e-12 * max(1.0, float(np.abs(a).max()), float(np.abs(b).max())):
         return row | {"note": "one of the two does not vary"}

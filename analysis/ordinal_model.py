@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import optimize, sparse, special
 
 from analysis.annotators import demographics
 from analysis.clustered import crossed
@@ -72,31 +72,20 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
     for _ in range(STEPS):
         chances, local = _local(parameters[:n_cuts], design @ parameters[n_cuts:])
         information = _information(counts.sum(1), chances, local, design)
-        slopes = np.einsum("ck,ckj->cj", counts, local)
-        gradient = np.concatenate([slopes[:, :-1].sum(0), design.T @ slopes[:, -1]])
+        each = np.einsum("ck,ckj->cj", counts, local)
+        gradient = np.concatenate([each[:, :-1].sum(0), design.T @ each[:, -1]])
         gradient[n_cuts:] -= RIDGE * parameters[n_cuts:]
         step = np.linalg.solve(information, gradient)
         converged = bool(gradient @ step < 1e-9)
         if converged:
             break
         length = 1.0
-        while True:
-            tried = parameters + length * step
-            reached = _penalised(tried, counts, design)
-            if reached >= value or length < 1e-8:
-                break
+        while _penalised(parameters + length * step, counts, design) < value and length > 1e-8:
             length /= 2
-        parameters, value = tried, reached
-    return Fit(
-        terms,
-        parameters[n_cuts:],
-        parameters[:n_cuts],
-        information,
-        local[cell, star],
-        design,
-        cell,
-        converged,
-    )
+        parameters = parameters + length * step
+        value = _penalised(parameters, counts, design)
+    slopes, cuts, scores = parameters[n_cuts:], parameters[:n_cuts], local[cell, star]
+    return Fit(terms, slopes, cuts, information, scores, design, cell, converged)
 
 
 class Sandwich(NamedTuple):
@@ -131,8 +120,7 @@ def sandwich(fit: Fit, *clusters: Codes) -> Sandwich:
     bread, size = np.linalg.inv(fit.information), len(fit.thresholds)
 
     def covariance(codes: Codes) -> Matrix:
-        result: Matrix = (bread @ _meat(fit, codes) @ bread)[size:, size:]
-        return result
+        return np.asarray((bread @ _meat(fit, codes) @ bread)[size:, size:])
 
     both = covariance(crossed(useful[0], useful[1])) if len(useful) > 1 else None
     df = min(len(np.unique(codes)) for codes in useful) - 1
@@ -141,29 +129,17 @@ def sandwich(fit: Fit, *clusters: Codes) -> Sandwich:
 
 def _cells(categories: pd.DataFrame) -> tuple[list[tuple[str, object]], Codes, Matrix]:
     """Terms (column, level), the cell of each row, and dummies of each cell."""
-    combined = np.zeros(len(categories), np.int64)
-    levels: list[pd.Index] = []
-    for name in categories:
-        codes, found = pd.factorize(categories[name], sort=True)
-        if (codes < 0).any():
-            raise ValueError(f"the column {name} must not be missing")
-        levels.append(pd.Index(found))
-        combined = combined * len(found) + codes
-    cell, present = pd.factorize(combined, sort=True)
-    terms: list[tuple[str, object]] = []
-    parts: list[Matrix] = []
-    rest = np.asarray(present)
-    for name, found in zip(reversed(list(categories)), reversed(levels), strict=True):
-        codes, rest = rest % len(found), rest // len(found)
-        parts.insert(0, np.eye(len(found))[codes][:, 1:])
-        terms = [(str(name), level) for level in found[1:]] + terms
-    design = np.concatenate(parts, axis=1) if parts else np.zeros((len(present), 0))
-    return terms, np.asarray(cell, np.intp), design
+    names = [str(name) for name in categories]
+    cell = categories.groupby(names, sort=True).ngroup().to_numpy(np.intp)
+    cells = categories.drop_duplicates().sort_values(names).astype("category")
+    design = pd.get_dummies(cells, drop_first=True, dtype=np.float64).to_numpy()
+    terms = [(name, level) for name in names for level in cells[name].cat.categories[1:]]
+    return terms, cell, design
 
 
 def _cumulative(thresholds: Vector, predictor: Vector) -> Matrix:
     """P(Y <= k) for k from none to all."""
-    inner = 1 / (1 + np.exp(np.clip(predictor[:, None] - thresholds, -500, 500)))
+    inner = special.expit(thresholds - predictor[:, None])
     ones = np.ones((len(predictor), 1))
     return np.concatenate([0 * ones, inner, ones], axis=1)
 
@@ -213,8 +189,7 @@ def _meat(fit: Fit, codes: Codes) -> Matrix:
     )
     sums = np.concatenate([cuts, weighted @ fit.design], axis=1)
     number = len(np.unique(codes))
-    product: Matrix = sums.T @ sums * (number / (number - 1))
-    return product
+    return np.asarray(sums.T @ sums * (number / (number - 1)))
 
 
 SMALL_ODDS_RATIO = 1.68  # a small effect: Chen, Cohen & Chen 2010, doi:10.1080/03610911003650383
@@ -275,7 +250,8 @@ def ordinal_model(
     votes = long_votes(kept, categories)
     if len(np.unique(votes.rating)) < 2:
         note = notes([*remarks, "the votes use fewer than two different stars: no model"])
-        return _frame([{"term": "model", "n": len(votes.rating), "note": note}])
+        rows: list[dict[str, object]] = [{"term": "model", "n": len(votes.rating), "note": note}]
+        return pd.DataFrame(rows, columns=_COLUMNS)
     columns: dict[str, object] = {"question": votes.question, "annotator": votes.annotator}
     if "kind" in kept:
         kind = kept.drop_duplicates("sample_id").set_index("sample_id")["kind"]
@@ -288,7 +264,7 @@ def ordinal_model(
     effects, covariance = _annotator_effects(fit, votes)
     people, missing = demographics(annotators, votes.annotators)
     rows += _between_rows(effects, covariance, people, missing, remarks)
-    return _frame(rows)
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def meta_regression(
@@ -401,14 +377,11 @@ def _between_rows(
                 names.append((factor, level, reference))
             else:
                 note = "cannot be told apart from the terms before it"
-                head = {"term": factor, "level": level, "reference": reference}
-                rows.append(head | {"n": number, "note": note})
+                rows.append(_head(factor, level, reference) | {"n": number, "note": note})
     spread = {"term": "annotator", "level": "standard deviation", "n": number}
     if number - design.shape[1] < 1:
         note = "too few annotators for a comparison between them"
-        for term, level, reference in names:
-            head = {"term": term, "level": level, "reference": reference}
-            rows.append(head | {"n": number, "note": note})
+        rows += [_head(*name) | {"n": number, "note": note} for name in names]
         return [*rows, spread | {"note": note}]
     among = covariance[np.ix_(stated, stated)]
     said = [*remarks, *dict.fromkeys(missing[factor] for factor in usable)]
@@ -433,11 +406,10 @@ def _columns(values: pd.Series, factor: str) -> list[tuple[object, object, Vecto
 def _row(
     term: str, level: object, reference: object, contrast: Contrast, said: list[str]
 ) -> dict[str, object]:
-    row = contrast_row(contrast, MARGIN)
-    head = {"term": term, "level": level, "reference": reference}
+    row = _head(term, level, reference) | contrast_row(contrast, MARGIN)
     ratio = float(np.exp(contrast.estimate))
-    return head | row | {"odds_ratio": ratio, "note": notes([str(row["note"]), *said])}
+    return row | {"odds_ratio": ratio, "note": notes([str(row["note"]), *said])}
 
 
-def _frame(rows: list[dict[str, object]]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=_COLUMNS)
+def _head(term: str, level: object, reference: object) -> dict[str, object]:
+    return {"term": term, "level": level, "reference": reference}
