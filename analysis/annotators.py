@@ -30,18 +30,7 @@ from analysis.votes import ALL, LIKERT, MEAN, LongVotes, Votes, long_votes, read
 
 FACTORS = ("sex", "age_group", "country")
 AGE_EDGES = (25, 30, 40, 50, 60)
-
-
-def age_group(age: float) -> str | None:
-    """The name of an age's group: ``under 25``, ``25-29``, ..., ``60 and over``."""
-    if np.isnan(age):
-        return None
-    above = [edge for edge in AGE_EDGES if age >= edge]
-    if not above:
-        return f"under {AGE_EDGES[0]}"
-    if len(above) == len(AGE_EDGES):
-        return f"{AGE_EDGES[-1]} and over"
-    return f"{above[-1]}-{AGE_EDGES[len(above)] - 1}"
+AGE_GROUPS = ("under 25", "25-29", "30-39", "40-49", "50-59", "60 and over")
 
 
 def demographics(
@@ -58,8 +47,8 @@ def demographics(
     factor (age, age_group, sex, country) a note, empty if nothing is missing.
     """
     known = pd.DataFrame({"annotator_id": pd.Index(annotator_ids)})
-    given = pd.DataFrame({"annotator_id": []}) if annotators is None else annotators
-    if "annotator_id" not in given:
+    given = annotators
+    if given is None or "annotator_id" not in given:
         given = pd.DataFrame({"annotator_id": []})
     given = given.drop_duplicates("annotator_id").set_index("annotator_id")
     given = given.reindex(pd.Index(annotator_ids))
@@ -67,8 +56,9 @@ def demographics(
     for name in ("sex", "country"):
         known[name], notes[name] = _text(given, name)
     known["age"], notes["age"] = _ages(given)
-    groups = [age_group(age) for age in known["age"]]
-    known["age_group"] = pd.Series(groups, dtype=object)  # else None becomes NaN
+    edges = [-np.inf, *AGE_EDGES, np.inf]
+    groups = pd.cut(known["age"], edges, right=False, labels=list(AGE_GROUPS)).astype(object)
+    known["age_group"] = groups.where(groups.notna(), None)
     notes["age_group"] = notes["age"]
     return known[["annotator_id", "age", *FACTORS]], notes
 

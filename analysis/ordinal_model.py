@@ -130,11 +130,13 @@ def sandwich(fit: Fit, *clusters: Codes) -> Sandwich:
 def _cells(categories: pd.DataFrame) -> tuple[list[tuple[str, object]], Codes, Matrix]:
     """Terms (column, level), the cell of each row, and dummies of each cell."""
     names = [str(name) for name in categories]
-    cell = categories.groupby(names, sort=True).ngroup().to_numpy(np.intp)
+    cell = np.asarray(categories.groupby(names, sort=True).ngroup(), np.intp)
     cells = categories.drop_duplicates().sort_values(names).astype("category")
     design = pd.get_dummies(cells, drop_first=True, dtype=np.float64).to_numpy()
-    terms = [(name, level) for name in names for level in cells[name].cat.categories[1:]]
-    return terms, cell, design
+    terms: list[tuple[str, object]] = []
+    for name in names:
+        terms += [(name, level) for level in cells[name].cat.categories[1:]]
+    return terms, cell, np.asarray(design, np.float64)
 
 
 def _cumulative(thresholds: Vector, predictor: Vector) -> Matrix:
