@@ -15,17 +15,9 @@ from scipy.special import ndtri
 from scipy.stats import quantile_test
 
 from analysis.agreement import agreement_with_mode
-from analysis.clustered import clustered_mean
-from analysis.equivalence import contrast_row
+from analysis.contrasts import clustered_mean, contrast_row, wilson_interval
 from analysis.kappa import kappa_from_sums, sum_by_cluster
-from analysis.resampling import (
-    Codes,
-    Matrix,
-    cluster_counts,
-    holm,
-    percentile_interval,
-    wilson_interval,
-)
+from analysis.resampling import Codes, Matrix, cluster_counts, holm, percentile_interval
 from analysis.votes import ALL, LIKERT, MEAN, LongVotes, Votes, long_votes, read_votes
 
 FACTORS = ("sex", "age_group", "country")

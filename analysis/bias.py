@@ -10,8 +10,16 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from analysis.annotators import FACTORS, annotator_values, demographics
-from analysis.equivalence import Contrast, contrast_row, eta_squared, one_mean, slope, welch
-from analysis.resampling import holm, notes, permutation_p
+from analysis.contrasts import (
+    Contrast,
+    contrast_row,
+    eta_squared,
+    one_mean,
+    permutation_p,
+    slope,
+    welch,
+)
+from analysis.resampling import holm, notes
 from analysis.votes import ALL, LIKERT
 
 Vector = NDArray[np.float64]

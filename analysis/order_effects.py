@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.equivalence import contrast_row, one_mean
-from analysis.resampling import holm, notes, permutation_p
+from analysis.contrasts import contrast_row, one_mean, permutation_p
+from analysis.resampling import holm, notes
 from analysis.votes import LIKERT, LongVotes, long_votes, others_mean
 
 Vector = NDArray[np.float64]

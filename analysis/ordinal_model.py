@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
 from analysis.annotators import demographics
-from analysis.clustered import crossed
-from analysis.equivalence import Contrast, contrast_row
+from analysis.contrasts import Contrast, contrast_row, crossed
 from analysis.resampling import Codes, Matrix, notes
 from analysis.votes import LIKERT, LongVotes, long_votes
 
@@ -96,7 +95,7 @@ class Sandwich(NamedTuple):
     df: int
 
     def variance(self, weights: NDArray[np.floating]) -> float:
-        """Of a weighted sum of coefficients; see :func:`analysis.clustered.cluster_variance`."""
+        """Of a weighted sum of coefficients; see :func:`analysis.contrasts.cluster_variance`."""
         parts = [float(weights @ part @ weights) for part in self.parts]
         if self.both is None:
             return parts[0]

@@ -9,9 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.clustered import clustered_difference, clustered_mean, codes_of
-from analysis.equivalence import contrast_row, one_mean
-from analysis.resampling import holm, notes, wilson_interval
+from analysis.contrasts import (
+    clustered_difference,
+    clustered_mean,
+    codes_of,
+    contrast_row,
+    one_mean,
+    wilson_interval,
+)
+from analysis.resampling import holm, notes
 from analysis.votes import describe_samples, label_samples, turned
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
@@ -105,7 +111,7 @@ def score_differences(
 ) -> pd.DataFrame:
     """Differences between the groups of :func:`scores_by`, each two, per question.
 
-    See :func:`analysis.clustered.clustered_difference` for the interval: a few concept techniques
+    See :func:`analysis.contrasts.clustered_difference` for the interval: a few concept techniques
     against many saliency techniques limit what is known. ``p_holm`` corrects among all rows.
 
     Returns

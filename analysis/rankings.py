@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc, stdtrit
 from scipy.stats import rankdata, wilcoxon
 
-from analysis.equivalence import contrast_row, one_mean
-from analysis.resampling import LEVEL, Matrix, holm, notes, permutation_p
+from analysis.contrasts import contrast_row, one_mean, permutation_p
+from analysis.resampling import LEVEL, Matrix, holm, notes
 
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import permutation_test
-from statsmodels.stats.proportion import proportion_confint
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -78,35 +75,6 @@ def percentile_interval(values: NDArray[np.floating]) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def permutation_p(
-    data: Sequence[Matrix],
-    statistic: Callable[..., Matrix],
-    kind: Literal["independent", "samples", "pairings"],
-    permutations: int,
-    seed: int,
-) -> float:
-    """p of scipy's permutation test that large values of the statistic are no chance.
-
-    If there are no more arrangements than permutations, all are tried; else p counts the observed
-    arrangement among the random ones, so that it is never 0.
-
-    References
-    ----------
-    Phipson & Smyth 2010, doi:10.2202/1544-6115.1585
-    """
-    found = permutation_test(
-        data,
-        statistic,
-        permutation_type=kind,
-        vectorized=True,
-        n_resamples=permutations,
-        alternative="greater",
-        axis=-1,
-        rng=np.random.default_rng(seed),
-    )
-    return float(found.pvalue)
-
-
 def holm(p: ArrayLike) -> Matrix:
     """Adjust p-values by Holm's method; missing ones stay missing and do not count.
 
@@ -129,20 +97,6 @@ def holm(p: ArrayLike) -> Matrix:
     factors = len(order) - np.arange(len(order))
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, factors * values[order]))
     return adjusted
-
-
-def wilson_interval(count: float, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share (statsmodels); NaN without observations.
-
-    Examples
-    --------
-    >>> [round(limit, 3) for limit in wilson_interval(4, 15)]
-    [0.109, 0.52]
-    """
-    if not n:
-        return np.nan, np.nan
-    low, high = proportion_confint(count, n, 1 - LEVEL, method="wilson")
-    return 0.0 if count == 0 else float(low), 1.0 if count == n else float(high)
 
 
 def notes(parts: Sequence[str]) -> str:

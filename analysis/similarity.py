@@ -11,11 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 import pandas as pd
-from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import DefaultTokenizer
-from sacrebleu.metrics.bleu import BLEU
 
-from analysis.clustered import clustered_correlation, codes_of, without_means
+from analysis.contrasts import clustered_correlation, codes_of, without_means
 from analysis.resampling import Codes, holm
 
 TEXT_MEASURES = ("bleu", "rouge1", "rougeL")
@@ -63,6 +60,11 @@ def measure_texts(
         pairs = pairs[pairs[name].notna() & (pairs[name].astype(str).str.strip() != "")]
     if not len(pairs):
         return empty, "no Q0.1 texts on samples with a concept sentence"
+    # They load NLTK and scikit-learn, two seconds that ratings without texts need not wait.
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import DefaultTokenizer
+    from sacrebleu.metrics.bleu import BLEU
+
     place, distinct = pd.factorize(pd.MultiIndex.from_frame(pairs[["sentence", "text"]]))
     bleu = BLEU(effective_order=True, lowercase=True)
     words = DefaultTokenizer(use_stemmer=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from analysis.clustered import cluster_variance
+from analysis.contrasts import cluster_variance
 from analysis.ordinal_model import fit_cumulative_logit, sandwich
 from tests.analysis.simulated import Study, simulate
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import ttost_ind
 
-from analysis.equivalence import (
+from analysis.contrasts import (
     Contrast,
     contrast_row,
     errors_to_detect,

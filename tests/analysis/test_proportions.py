@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.resampling import wilson_interval
+from analysis.contrasts import wilson_interval
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 40, 333])

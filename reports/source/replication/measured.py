@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.clustered import clustered_mean, codes_of
-from analysis.equivalence import contrast_row
+from analysis.contrasts import clustered_mean, codes_of, contrast_row
 from analysis.preference import DIMENSIONS
 from analysis.votes import describe_samples, label_samples
 
