@@ -20,23 +20,21 @@ from analysis.technique_ranking import critical_difference, rank_techniques
 from analysis.votes import COLUMNS, describe_samples
 
 SALIENCY = "saliency"
-_NO_VOTES = pd.DataFrame(
-    {name: pd.Series(dtype=object) for name in COLUMNS[:3]} | {"rating": pd.Series(dtype=float)}
-)
-_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
 NO_RANKINGS = "nobody ranked qualities or questions (Q7 to Q9)"
-_NO_RANKS = pd.DataFrame(
-    {
-        "annotator_id": pd.Series(dtype=object),
-        "question": pd.Series(dtype=object),
-        "item": pd.Series(dtype=object),
-        "position": pd.Series(dtype=float),
-    }
-)
 NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_KINDS = "no rated sample has a known kind of explanation"
 NO_BACKBONES = "no rated saliency explanation has a known backbone"
+
+
+def _empty(*names: str, number: str) -> pd.DataFrame:
+    columns = {name: pd.Series(dtype=object) for name in names}
+    return pd.DataFrame(columns | {number: pd.Series(dtype=float)})
+
+
+_NO_VOTES = _empty(*COLUMNS[:3], number="rating")
+_NO_RANKS = _empty("annotator_id", "question", "item", number="position")
+_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
 
 
 def preference_tables(
