@@ -8,36 +8,21 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.kappa import LIKERT, Weights, cohen_kappa
-from analysis.kappa_bootstrap import bootstrap_sums, kappa_of_sums, kappa_sums, kept_draws
+from analysis.kappa import bootstrap_kappa, draw_once, kappa_from_sums, sum_by_cluster
 from analysis.reliability import fleiss_kappa, icc, krippendorff_alpha
 from analysis.resampling import Codes, Matrix, percentile_interval
-from analysis.votes import ALL, MEAN, Votes, modes, modes_without_own, read_votes
-
-__all__ = [
-    "LIKERT",
-    "agreement_by",
-    "agreement_summary",
-    "agreement_with_mode",
-    "cohen_kappa",
-    "fleiss_kappa",
-    "icc",
-    "krippendorff_alpha",
-    "pairwise_agreement",
-]
+from analysis.votes import ALL, LIKERT, MEAN, Votes, modes, modes_without_own, read_votes
 
 
 def agreement_with_mode(
     ratings: pd.DataFrame,
     *,
-    weights: Weights = "quadratic",
     categories: Sequence[int] = LIKERT,
     cluster: str = "sample_id",
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Kappa of each annotator against the mode of the votes, per question and over all.
+    """Quadratic kappa of each annotator against the mode of the votes, per question and over all.
 
     Two labels are compared with. ``as_published``: the mode of all votes, the annotator's own among
     them, as in the PASTA papers (doi:10.48550/arXiv.2411.02470); with five votes the annotator
@@ -61,7 +46,7 @@ def agreement_with_mode(
         "as_published": np.where(others >= 0, modes(votes)[:, None], -1),
         "leave_one_out": others,
     }
-    options = (weights, resamples, level, seed)
+    options = (resamples, seed)
     frames = [
         _kappas(votes, votes.codes, other, votes.annotators.tolist(), "annotator_id", options)
         .assign(label=name)
@@ -74,14 +59,12 @@ def agreement_with_mode(
 def pairwise_agreement(
     ratings: pd.DataFrame,
     *,
-    weights: Weights = "quadratic",
     categories: Sequence[int] = LIKERT,
     cluster: str = "sample_id",
     resamples: int = 1_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Kappa of every two annotators on the samples both rated, per question and over all.
+    """Quadratic kappa of every two annotators on the samples both rated, per question and over all.
 
     Returns
     -------
@@ -93,7 +76,7 @@ def pairwise_agreement(
     pairs = list(combinations(range(len(votes.annotators)), 2))
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     names = [(votes.annotators[one], votes.annotators[two]) for one, two in pairs]
-    options = (weights, resamples, level, seed)
+    options = (resamples, seed)
     frame = _kappas(votes, votes.codes[:, first], votes.codes[:, second], names, "pair", options)
     frame["first"] = [MEAN if pair == MEAN else pair[0] for pair in frame["pair"]]
     frame["second"] = [MEAN if pair == MEAN else pair[1] for pair in frame["pair"]]
@@ -106,7 +89,6 @@ def agreement_summary(
     categories: Sequence[int] = LIKERT,
     cluster: str = "sample_id",
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
     pairs: bool = True,
     with_mode: pd.DataFrame | None = None,
@@ -130,22 +112,20 @@ def agreement_summary(
     boot = {"resamples": resamples, "seed": seed}
     rows: list[dict[str, object]] = []
     for number, question in enumerate(votes.questions):
-        matrix = votes.ratings(number)
+        matrix = votes.ratings(number).T
+        forms = icc(matrix).set_index("form")
         found = {
             "krippendorff_ordinal": krippendorff_alpha(
-                matrix, "ordinal", categories, clusters=votes.clusters, confidence=level, **boot
+                matrix, categories, clusters=votes.clusters, **boot
             ).iloc[0],
-            "fleiss": fleiss_kappa(
-                matrix.T, categories, clusters=votes.clusters, level=level, **boot
-            ).iloc[0],
+            "fleiss": fleiss_kappa(matrix, categories, clusters=votes.clusters, **boot).iloc[0],
+            "icc1": forms.loc["ICC1"],
+            "icc1k": forms.loc["ICC1k"],
         }
-        forms = icc(matrix.T, level=level)
-        for form in ("ICC1", "ICC1k"):
-            found[form.lower()] = forms[forms["form"] == form].iloc[0]
         for measure, row in found.items():
             kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
             rows.append({"question": question, "measure": measure, **kept, "p": row.get("p")})
-    shared = {"categories": categories, "cluster": cluster, "level": level, **boot}
+    shared = {"categories": categories, "cluster": cluster, **boot}
     if with_mode is None:
         with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
     with_mode = with_mode[with_mode["annotator_id"] == MEAN]
@@ -163,16 +143,18 @@ def agreement_summary(
     return joined.sort_values(["question"], kind="stable", ignore_index=True)
 
 
-def agreement_by(ratings: pd.DataFrame, column: str = "kind", **options: object) -> pd.DataFrame:
-    """:func:`agreement_summary` for each value of a column, for example the kind of explanation."""
-    if column not in ratings:
-        raise ValueError(f"the ratings have no column {column}")
+def agreement_by_kind(ratings: pd.DataFrame, **options: object) -> pd.DataFrame:
+    """:func:`agreement_summary` of each kind of explanation, named in a first column."""
     frames = []
-    for value, part in ratings.dropna(subset=[column]).groupby(column, sort=True):
+    for kind, part in ratings.dropna(subset=["kind"]).groupby("kind", sort=True):
         frame = agreement_summary(part, **options)  # type: ignore[arg-type]
-        frame.insert(0, column, value)
+        frame.insert(0, "kind", kind)
         frames.append(frame)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    if frames:
+        return pd.concat(frames, ignore_index=True)
+    empty = agreement_summary(ratings.iloc[:0], **options)  # type: ignore[arg-type]
+    empty.insert(0, "kind", pd.Series(dtype=object))
+    return empty
 
 
 def _kappas(
@@ -181,26 +163,25 @@ def _kappas(
     b: Codes,
     names: Sequence[object],
     column: str,
-    options: tuple[Weights, int, float, int],
+    options: tuple[int, int],
 ) -> pd.DataFrame:
     """Kappa of ``a`` and ``b`` (questions x names x samples) with intervals and their means."""
     head = ["question", column, "n", "estimate", "low", "high", "note"]
-    weights, resamples, level, seed = options
-    k = len(votes.categories)
+    resamples, seed = options
     rows: list[tuple[object, ...]] = []
     together: Matrix | None = None
-    draws = kept_draws(int(votes.clusters.max(initial=-1)) + 1, resamples, seed)
+    draws = draw_once(int(votes.clusters.max(initial=-1)) + 1, resamples, seed)
 
     def add(question: object, sums: Matrix) -> None:
         """The rows of one question; the seed gives each question the same resamples."""
         total = sums.sum(0)
-        estimates = kappa_of_sums(total, k, weights)
-        drawn = bootstrap_sums(sums, k, weights, resamples, seed, draws)
+        estimates = kappa_from_sums(total)
+        drawn = bootstrap_kappa(sums, resamples, seed, draws)
         drawn[:, np.isnan(estimates)] = np.nan
         if len(sums) < 2:
             drawn[:] = np.nan
-        low, high = percentile_interval(drawn, level)
-        middle = percentile_interval(_mean(drawn)[:, None], level)
+        low, high = percentile_interval(drawn)
+        middle = percentile_interval(_mean(drawn)[:, None])
         n = total[:, 0]
         lines = [*zip(names, n, estimates, low, high, strict=True)]
         lines.append((MEAN, n.sum(), _mean(estimates), middle[0][0], middle[1][0]))
@@ -209,7 +190,7 @@ def _kappas(
             rows.append((question, name, int(count), *numbers, _note(count, numbers, len(sums))))
 
     for number, question in enumerate(votes.questions if names else []):
-        sums = kappa_sums(a[number], b[number], votes.clusters, k, weights)
+        sums = sum_by_cluster(a[number], b[number], votes.clusters)
         add(question, sums)
         together = sums if together is None else together + sums
     if together is not None and len(votes.questions) > 1:

@@ -1,25 +1,192 @@
-"""Each annotator's severity, spread, straight-lining, speed and agreement, and whom to look at."""
+"""Annotators: who they are, how they rate, how far they agree, and whom to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri, stdtr, stdtrit
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+from scipy.special import ndtri
+from scipy.stats import quantile_test
 
 from analysis.agreement import agreement_with_mode
-from analysis.kappa import LIKERT
-from analysis.resampling import (
-    Matrix,
-    cluster_counts,
-    coin_quantile,
-    holm,
-    percentile_interval,
-    wilson_interval,
-)
-from analysis.votes import ALL, MEAN, Votes, read_votes
+from analysis.contrasts import clustered_mean, contrast_row, wilson_interval
+from analysis.kappa import kappa_from_sums, sum_by_cluster
+from analysis.resampling import Codes, Matrix, cluster_counts, holm, percentile_interval
+from analysis.votes import ALL, LIKERT, MEAN, LongVotes, Votes, long_votes, read_votes
+
+FACTORS = ("sex", "age_group", "country")
+AGE_EDGES = (25, 30, 40, 50, 60)
+AGE_GROUPS = ("under 25", "25-29", "30-39", "40-49", "50-59", "60 and over")
+
+
+def demographics(
+    annotators: pd.DataFrame | None, annotator_ids: Sequence[str] | pd.Index[str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Age, age group, sex and country of these annotators, and what is missing about each factor.
+
+    Text is trimmed, and sex is compared without capitals. An age that is no number (or not from 0
+    to 130) counts as not stated. Nobody is guessed.
+
+    Returns
+    -------
+    A frame with annotator_id, age, age_group, sex, country, in the given order; and for each
+    factor (age, age_group, sex, country) a note, empty if nothing is missing.
+    """
+    known = pd.DataFrame({"annotator_id": pd.Index(annotator_ids)})
+    given = annotators
+    if given is None or "annotator_id" not in given:
+        given = pd.DataFrame({"annotator_id": []})
+    given = given.drop_duplicates("annotator_id").set_index("annotator_id")
+    given = given.reindex(pd.Index(annotator_ids))
+    notes: dict[str, str] = {}
+    for name in ("sex", "country"):
+        known[name], notes[name] = _text(given, name)
+    known["age"], notes["age"] = _ages(given)
+    edges = [-np.inf, *AGE_EDGES, np.inf]
+    groups = pd.cut(known["age"], edges, right=False, labels=list(AGE_GROUPS)).astype(object)
+    known["age_group"] = groups.where(groups.notna(), None)
+    notes["age_group"] = notes["age"]
+    return known[["annotator_id", "age", *FACTORS]], notes
+
+
+def _text(given: pd.DataFrame, name: str) -> tuple[list[str | None], str]:
+    if name not in given:
+        return [None] * len(given), f"{name} is not in the annotators table"
+    tidy = [None if pd.isna(value) else str(value).strip() for value in given[name]]
+    values = [(value.casefold() if name == "sex" else value) if value else None for value in tidy]
+    return values, _missing(sum(value is None for value in values), len(values), name)
+
+
+def _ages(given: pd.DataFrame) -> tuple[np.ndarray, str]:
+    if "age" not in given:
+        return np.full(len(given), np.nan), "age is not in the annotators table"
+    numbers = pd.to_numeric(given["age"].astype(object), errors="coerce")
+    ages = numbers.to_numpy(np.float64, na_value=np.nan)
+    ages = np.where((ages >= 0) & (ages <= 130), ages, np.nan)
+    stated = given["age"].notna().to_numpy()
+    strange = stated & np.isnan(ages)
+    note = _missing(int((~stated).sum()), len(ages), "age")
+    if strange.any():
+        example = given["age"].to_numpy(object)[strange][0]
+        text = f"{strange.sum()} ages are no number of years (such as {str(example)!r})"
+        note = f"{note}; {text}" if note else text
+    return ages, note
+
+
+def _missing(number: int, of: int, name: str) -> str:
+    if not number:
+        return ""
+    return f"no annotator stated {name}" if number == of else f"{number} of {of} without {name}"
+
+
+MEASURES = ("level", "agreement", "agreement_published")
+
+
+def annotator_values(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
+    r"""Level and agreement of every annotator, per question and over all questions.
+
+    ``level`` is the annotator's mean rating, adjusted for which samples were seen: the
+    least-squares effect :math:`\alpha_a` of
+
+    .. math:: r_{ascq} = \mu_{sq} + \alpha_a + \epsilon
+
+    plus the mean of all votes. Without shared samples that link all annotators it is the plain
+    mean, and the note says so. ``agreement`` is the quadratic kappa with the mode of the *other*
+    annotators' votes (the smallest star on ties), ``agreement_published`` with the mode that
+    contains the annotator's own vote, as in doi:10.48550/arXiv.2411.02470.
+
+    Parameters
+    ----------
+    ratings
+        Columns sample_id, annotator_id, question, rating.
+    categories
+        The whole scale in its order.
+
+    Returns
+    -------
+    DataFrame with annotator_id, question (or "all"), measure, n (votes), estimate, note
+    """
+    votes = long_votes(ratings, categories)
+    frames = [_levels(votes)] + [_agreements(votes, measure) for measure in MEASURES[1:]]
+    columns = ["annotator_id", "question", "measure", "n", "estimate", "note"]
+    return pd.concat(frames, ignore_index=True)[columns]
+
+
+def adjusted_levels(cell: Codes, annotator: Codes, rating: Codes, n: int) -> tuple[Matrix, str]:
+    """Adjusted mean rating of each of ``n`` annotators (missing if without vote), and a note."""
+    plain = np.full(n, np.nan)
+    number = np.bincount(annotator, minlength=n)
+    seen = number > 0
+    plain[seen] = np.bincount(annotator, rating, n)[seen] / number[seen]
+    cells = pd.factorize(cell)[0]
+    size = np.bincount(cells)
+    if not len(size):
+        return plain, "no votes"
+    shape = (len(size), n)
+    share = 1 / np.sqrt(size[cells])  # so that the product divides by the votes of the cell
+    shown = sparse.csr_array((share, (cells, annotator)), shape=shape)
+    overlap = np.asarray((shown.T @ shown).todense())
+    parts, labels = csgraph.connected_components(sparse.csr_array(overlap), directed=False)
+    if parts > 1 and len(np.unique(labels[seen])) > 1:
+        return plain, "no samples in common that link all annotators: plain means"
+    means = np.bincount(cells, rating) / size
+    right = np.bincount(annotator, rating - means[cells], n)
+    effects = np.linalg.lstsq(np.diag(number) - overlap, right, rcond=None)[0]
+    effects -= effects[seen].mean()
+    levels = np.full(n, np.nan)
+    # rounded, or equal annotators would differ by the last bit, and that spread be tested
+    levels[seen] = np.round(effects[seen] + (rating - effects[annotator]).mean(), 12)
+    return levels, ""
+
+
+def _levels(votes: LongVotes) -> pd.DataFrame:
+    frames = []
+    for number, name in [*enumerate(votes.questions), (-1, ALL)]:
+        here = (votes.question == number) | (number < 0)
+        levels, note = adjusted_levels(
+            votes.cell[here], votes.annotator[here], votes.rating[here], len(votes.annotators)
+        )
+        frame = _frame(votes, name, "level", here, levels)
+        frames.append(frame.assign(note=note))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _agreements(votes: LongVotes, measure: str) -> pd.DataFrame:
+    label = votes.others if measure == "agreement" else votes.mode
+    compared = votes.others >= 0  # a vote that is alone agrees with nobody
+    size = len(votes.annotators)
+    frames = []
+    for number, name in [*enumerate(votes.questions), (-1, ALL)]:
+        here = compared & ((votes.question == number) | (number < 0))
+        who, there = votes.annotator[here], np.unique(votes.annotator[here])
+        kappas = np.full(size, np.nan)
+        pair = votes.place[here][None], label[here][None]
+        sums = sum_by_cluster(*pair, np.searchsorted(there, who))
+        kappas[there] = kappa_from_sums(sums)[:, 0]
+        frames.append(_frame(votes, name, measure, here, kappas))
+    frame = pd.concat(frames, ignore_index=True)
+    why = "no other votes on the same samples, or one star only: no kappa"
+    return frame.assign(note=np.where(frame["estimate"].isna(), why, ""))
+
+
+def _frame(
+    votes: LongVotes, question: str, measure: str, here: NDArray[np.bool_], estimate: Matrix
+) -> pd.DataFrame:
+    columns = {
+        "annotator_id": votes.annotators,
+        "question": question,
+        "measure": measure,
+        "n": np.bincount(votes.annotator[here], minlength=len(votes.annotators)),
+        "estimate": estimate,
+    }
+    return pd.DataFrame(columns)
+
 
 _HEAD = ["annotator_id", "measure", "n", "estimate", "low", "high", "p", "note"]
 
@@ -72,10 +239,9 @@ def annotator_profiles(
     severe = profiles["measure"] == "severity"
     profiles.loc[severe, "p"] = holm(profiles.loc[severe, "p"])
     kappas = agreement_with_mode(ratings, categories=categories, resamples=resamples, seed=seed)
-    question = ALL if len(votes.questions) > 1 else None
     wanted = (kappas["label"] == "leave_one_out") & (kappas["annotator_id"] != MEAN)
-    if question:
-        wanted &= kappas["question"] == question
+    if len(votes.questions) > 1:
+        wanted &= kappas["question"] == ALL
     agreement = kappas[wanted].assign(measure="agreement", p=np.nan)[_HEAD]
     frames = [frame for frame in (profiles, agreement) if len(frame)]
     joined = pd.concat(frames, ignore_index=True) if frames else profiles
@@ -85,25 +251,16 @@ def annotator_profiles(
 def _severity(votes: Votes, number: int) -> Found:
     given = votes.codes >= 0
     scale = np.append(np.asarray(votes.categories, np.float64), 0.0)
-    total, count = scale[votes.codes].sum(1), given.sum(1)
-    mine = given[:, number, :]
-    others = count - mine
-    both = mine & (others > 0)
     own = scale[votes.codes[:, number, :]]
-    rest = np.divide(total - own, others, out=np.zeros_like(total), where=others > 0)
-    apart = np.where(both, own - rest, 0.0)
-    n = int(both.sum())
-    if n == 0:
+    others = given.sum(1) - given[:, number, :]
+    _, sample = both = np.nonzero(given[:, number, :] & (others > 0))
+    if not len(sample):
         return 0, np.nan, np.nan, np.nan, np.nan, "no sample was rated by anybody else"
-    mean = float(apart.sum() / n)
-    clusters = int(both.any(0).sum())
-    if clusters < 2:
-        return n, mean, np.nan, np.nan, np.nan, "no interval from one sample"
-    scores = np.where(both, apart - mean, 0.0).sum(0)
-    error = float(np.sqrt(clusters / (clusters - 1) * (scores**2).sum()) / n)
-    reach = float(stdtrit(clusters - 1, 0.975)) * error
-    p = float(2 * stdtr(clusters - 1, -abs(mean) / error)) if error > 0 else np.nan
-    return n, mean, mean - reach, mean + reach, p, ""
+    apart = own[both] - (scale[votes.codes].sum(1) - own)[both] / others[both]
+    row = contrast_row(clustered_mean(apart, sample))
+    note = "" if np.ptp(sample) else "no interval from one sample"
+    numbers = [float(str(row[name])) for name in ("estimate", "low", "high", "p")]
+    return len(apart), numbers[0], numbers[1], numbers[2], numbers[3], note
 
 
 def _spread(own: np.ndarray, categories: Sequence[int], resamples: int, seed: int) -> Found:
@@ -168,13 +325,9 @@ def _median(gaps: Matrix) -> Found:
     n = len(gaps)
     if n == 0:
         return 0, np.nan, np.nan, np.nan, np.nan, "no times of two samples"
-    ordered = np.sort(gaps)
-    middle = float(np.median(ordered))
-    # The number of gaps below the true median is binomial with one half.
-    below = coin_quantile(0.025, n) - 1
-    if below < 0:
-        return n, middle, np.nan, np.nan, np.nan, "too few samples for an interval"
-    return n, middle, float(ordered[below]), float(ordered[n - 1 - below]), np.nan, ""
+    ends: Any = quantile_test(gaps, p=0.5).confidence_interval()
+    note = "too few samples for an interval" if np.isnan(ends.low) else ""
+    return n, float(np.median(gaps)), float(ends.low), float(ends.high), np.nan, note
 
 
 @dataclass(frozen=True)

@@ -3,40 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analysis.annotator_values import AGE_EDGES, ALL, FACTORS, annotator_values, demographics
-from analysis.equivalence import Contrast, contrast_row, eta_squared, one_mean, slope, welch
-from analysis.kappa import LIKERT
-from analysis.permutation import permute_groups, permute_slope
+from analysis.annotators import FACTORS, annotator_values, demographics
+from analysis.contrasts import (
+    Contrast,
+    contrast_row,
+    eta_squared,
+    one_mean,
+    permutation_p,
+    slope,
+    welch,
+)
 from analysis.resampling import holm, notes
+from analysis.votes import ALL, LIKERT
+
+Vector = NDArray[np.float64]
 
 MARGINS: Mapping[str, float] = {"level": 0.25, "agreement": 0.1, "agreement_published": 0.1}
 AGE_STEP = 10.0  # a slope is given per ten years
 ALPHA = 0.05
 OTHERS = "all others"
+MOST_EXACT = 20_000  # up to so many arrangements of two groups are all tried
 
-_TEST_COLUMNS = [
-    "measure",
-    "question",
-    "factor",
-    "comparison",
-    "effect",
-    "n",
-    "estimate",
-    "low",
-    "high",
-    "p",
-    "p_holm",
-    "margin",
-    "p_equivalence",
-    "smallest_effect",
-    "verdict",
-    "note",
-]
+_HEAD = ["measure", "question", "factor"]
+_TEST_COLUMNS = [*_HEAD, "comparison", "effect", "n", "estimate", "low", "high", "p", "p_holm"]
+_TEST_COLUMNS += ["margin", "p_equivalence", "smallest_effect", "verdict", "note"]
 
 
 def group_summary(
@@ -44,7 +40,6 @@ def group_summary(
     annotators: pd.DataFrame | None,
     *,
     categories: Sequence[int] = LIKERT,
-    age_edges: Sequence[int] = AGE_EDGES,
 ) -> pd.DataFrame:
     """Mean level and agreement of each group of annotators, annotators counting alike (Figure 12).
 
@@ -59,11 +54,11 @@ def group_summary(
 
     Returns
     -------
-    DataFrame with measure (see :func:`analysis.annotator_values.annotator_values`), question,
+    DataFrame with measure (see :func:`analysis.annotators.annotator_values`), question,
     factor, group, n (annotators), estimate, low, high (t interval over annotators), note. A factor
     that nobody stated has one row that says so.
     """
-    values, people, missing = _prepare(ratings, annotators, categories, age_edges)
+    values, people, missing = _prepare(ratings, annotators, categories)
     rows: list[dict[str, object]] = []
     for (measure, question), here in values.groupby(["measure", "question"], sort=False):
         for factor in FACTORS:
@@ -73,10 +68,10 @@ def group_summary(
             if not groups:
                 rows.append(head | {"group": None, "n": 0, "note": missing[factor]})
             for group in groups:
-                row = contrast_row(one_mean(here["estimate"].to_numpy()[labels == group]), np.nan)
+                row = contrast_row(one_mean(here["estimate"].to_numpy()[labels == group]))
                 kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
                 rows.append(head | {"group": group} | kept)
-    columns = ["measure", "question", "factor", "group", "n", "estimate", "low", "high", "note"]
+    columns = [*_HEAD, "group", "n", "estimate", "low", "high", "note"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -86,7 +81,6 @@ def group_tests(
     *,
     margins: Mapping[str, float] = MARGINS,
     categories: Sequence[int] = LIKERT,
-    age_edges: Sequence[int] = AGE_EDGES,
     permutations: int = 10_000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -121,7 +115,7 @@ def group_tests(
     DataFrame with measure, question, factor, comparison, effect (difference, eta_squared or
     slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict, note
     """
-    values, people, missing = _prepare(ratings, annotators, categories, age_edges)
+    values, people, missing = _prepare(ratings, annotators, categories)
     rows: list[dict[str, object]] = []
     for (measure, question), here in values.groupby(["measure", "question"], sort=False):
         y = here["estimate"].to_numpy(np.float64)
@@ -142,17 +136,73 @@ def group_tests(
     return tests
 
 
+def permute_groups(
+    values: ArrayLike, groups: ArrayLike, *, permutations: int = 10_000, seed: int = 0
+) -> float:
+    """Do groups of annotators differ in the mean of one value per annotator?
+
+    scipy's permutation test of the sum of squares between groups. Labels are permuted among
+    annotators, not among votes: the votes of one annotator belong together. With two groups this
+    is the two-sided test of the difference of means. All arrangements are tried when there are
+    few; else p counts the observed arrangement among the random ones, so it is never 0.
+
+    Returns
+    -------
+    p, or NaN if there are fewer than two groups or three annotators, or all values are the same
+
+    Examples
+    --------
+    >>> round(permute_groups([1.0, 2.0, 9.0, 10.0], ["a", "a", "b", "b"]), 3)
+    0.333
+    """
+    y, labels = np.asarray(values, np.float64), np.asarray(groups, object)
+    known = ~(np.isnan(y) | pd.isna(labels))
+    y, (codes, names) = y[known], pd.factorize(labels[known])
+    if len(names) < 2 or len(y) < 3 or np.ptp(y) <= 1e-9 * max(1.0, float(np.abs(y).max())):
+        return np.nan
+    centred, sizes = y - y.mean(), np.bincount(codes)
+    if len(sizes) == 2 and sizes.min() == 1:  # scipy wants two in each group; these are all cases
+        alone = np.abs(centred[codes == sizes.argmin()])
+        return float((np.abs(centred) >= alone * (1 - 1e-9)).mean())
+    if sizes.min() == 1:
+        member = np.eye(len(sizes))[codes]
+
+        def squares(drawn: Vector, axis: int) -> Vector:  # noqa: ARG001
+            return np.asarray(((drawn @ member) ** 2 / sizes).sum(-1))
+
+        return permutation_p([centred], squares, "pairings", permutations, seed)
+
+    def between(*drawn: Vector, axis: int) -> Vector:
+        return np.asarray(sum(part.sum(axis) ** 2 / part.shape[axis] for part in drawn))
+
+    few = len(sizes) == 2 and comb(len(y), int(sizes[0])) <= MOST_EXACT
+    parts = [centred[codes == place] for place in range(len(sizes))]
+    return permutation_p(parts, between, "independent", MOST_EXACT if few else permutations, seed)
+
+
+def permute_slope(
+    values: ArrayLike, against: ArrayLike, *, permutations: int = 10_000, seed: int = 0
+) -> float:
+    """p of a value of annotators not depending on a number, such as their age; two-sided."""
+    y, x = np.asarray(values, np.float64), np.asarray(against, np.float64)
+    known = ~(np.isnan(y) | np.isnan(x))
+    y, x = y[known], x[known]
+    if len(y) < 3 or not np.ptp(y) or not np.ptp(x):
+        return np.nan
+    x = x - x.mean()
+
+    def squared(drawn: Vector, axis: int) -> Vector:
+        return np.asarray(np.tensordot(drawn, x, (axis, 0)) ** 2)
+
+    return permutation_p([y - y.mean()], squared, "pairings", permutations, seed)
+
+
 def _prepare(
-    ratings: pd.DataFrame,
-    annotators: pd.DataFrame | None,
-    categories: Sequence[int],
-    age_edges: Sequence[int],
+    ratings: pd.DataFrame, annotators: pd.DataFrame | None, categories: Sequence[int]
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
     values = annotator_values(ratings, categories)
-    ids = values.loc[
-        (values["question"] == ALL) & (values["measure"] == "level"), "annotator_id"
-    ].tolist()
-    people, missing = demographics(annotators, ids, age_edges=age_edges)
+    first = (values["question"] == ALL) & (values["measure"] == "level")
+    people, missing = demographics(annotators, values.loc[first, "annotator_id"].tolist())
     return values, people, missing
 
 
@@ -178,10 +228,10 @@ def _factor_rows(
     rows: list[dict[str, object]] = []
     row: dict[str, object]
     if len(groups) > 2:
-        row = {str(name): value for name, value in eta_squared(y, labels).iloc[0].items()}
-        test = permute_groups(y, labels, **options).iloc[0]
+        row = eta_squared(y, labels)
         row |= {"factor": factor, "comparison": "all groups", "effect": "eta_squared"}
-        rows.append(row | {"p": test["p"], "note": notes([str(row["note"]), missing])})
+        row |= {"p": permute_groups(y, labels, **options)}
+        rows.append(row | {"note": notes([str(row["note"]), missing])})
         pairs = [(group, OTHERS) for group in groups]
     else:
         pairs = [(groups[0], groups[1])]
@@ -189,7 +239,7 @@ def _factor_rows(
         inside = labels == first
         contrast = welch(y[inside], y[stated & ~inside])
         against = np.where(stated, inside.astype(object), None)
-        p = permute_groups(y, against, **options)["p"].iloc[0]
+        p = permute_groups(y, against, **options)
         row = {"factor": factor, "comparison": f"{first} - {second}", "effect": "difference"}
         rows.append(row | _tested(contrast, margin, p, missing))
     return rows
@@ -204,7 +254,7 @@ def _age_rows(
     seed: int,
 ) -> list[dict[str, object]]:
     head = {"factor": "age", "comparison": "ten years older", "effect": "slope"}
-    p = permute_slope(y, ages, permutations=permutations, seed=seed)["p"].iloc[0]
+    p = permute_slope(y, ages, permutations=permutations, seed=seed)
     return [head | _tested(slope(y, ages / AGE_STEP), margin, p, missing)]
 
 

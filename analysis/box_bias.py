@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.likeness import likeness_correlations
-
 BOX = ("x0", "y0", "x1", "y1")
 MEASURES = ("sum_all", "sum_pos", "sum_neg", "entropy", "share_pos")
 
@@ -59,26 +57,6 @@ def box_measures(
         head = {"sample_id": sample_ids[shown], "annotator_id": names[annotator[mine[0]]]}
         rows.append(head | fixed | _parts(values, _inside(corners[mine], values.shape), fixed))
     return pd.DataFrame(rows, columns=["sample_id", "annotator_id", *MEASURES])
-
-
-def box_bias(
-    maps: NDArray[np.floating] | None,
-    sample_ids: Sequence[str],
-    boxes: pd.DataFrame | None,
-    ratings: pd.DataFrame,
-) -> pd.DataFrame:
-    """Correlation of the box measures with the votes of the same annotator, per question.
-
-    See :func:`box_measures` for the first three parameters and
-    :func:`analysis.likeness.likeness_correlations` for the result.
-    """
-    if boxes is None or not len(boxes) or maps is None or not len(maps):
-        missing = "no saliency maps" if maps is None or not len(maps) else "no Q0.2 boxes"
-        values = pd.DataFrame(columns=["sample_id", "annotator_id", *MEASURES])
-    else:
-        values = box_measures(maps, sample_ids, boxes)
-        missing = "no Q0.2 boxes on samples with a saliency map"
-    return likeness_correlations(values, ratings, MEASURES, missing=missing)
 
 
 def _whole_map(values: NDArray[np.float64]) -> dict[str, float]:

@@ -23,7 +23,6 @@ def classification_scores(
     n_classes: int,
     *,
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     r"""Accuracy and macro-averaged F1 with percentile bootstrap intervals.
@@ -49,10 +48,9 @@ def classification_scores(
     cells = counts.ravel() / n
     draws = np.random.default_rng(seed).multinomial(n, cells, resamples)
     resampled = draws.reshape(resamples, n_classes, n_classes).astype(np.float64)
-    tails = [(1 - level) / 2, (1 + level) / 2]
     rows = []
     for name, measure in _MEASURES.items():
-        low, high = np.nanquantile(measure(resampled), tails)
+        low, high = np.nanquantile(measure(resampled), [0.025, 0.975])
         estimate = float(measure(counts[None].astype(np.float64))[0])
         rows.append({"measure": name, "n": n, "estimate": estimate, "low": low, "high": high})
     return pd.DataFrame(rows)

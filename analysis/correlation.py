@@ -12,7 +12,7 @@ own uncertainty.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Literal
 
@@ -21,18 +21,15 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from analysis.mixed_model import explained_beyond
 from analysis.resampling import (
     ENOUGH_RESAMPLES,
+    LEVEL,
     Codes,
     Matrix,
     cluster_codes,
     cluster_counts,
     cluster_sums,
-    holm,
 )
-
-__all__ = ["correlation_table", "explained_beyond", "holm", "question_correlations"]
 
 Method = Literal["pearson", "spearman"]
 METHODS: tuple[Method, ...] = ("pearson", "spearman")
@@ -49,9 +46,7 @@ def correlation_table(
     *,
     clusters: ArrayLike | None = None,
     strata: ArrayLike | None = None,
-    methods: Sequence[Method] = METHODS,
     resamples: int = 2_000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> pd.DataFrame:
     r"""Correlate every column of one frame with every column of another, row by row.
@@ -96,18 +91,18 @@ def correlation_table(
     groups = cluster_codes(clusters, len(values))
     layers = None if strata is None else cluster_codes(strata, len(values))
     x, y = values.to_numpy(np.float64), ratings.to_numpy(np.float64)
-    options = (resamples, level, seed)
+    options = (resamples, seed)
     found: dict[tuple[int, int, Method], dict[str, object]] = {}
     for rows, left, right in _blocks(np.isfinite(x), np.isfinite(y)):
         parts = (x[rows][:, left], y[rows][:, right], groups[rows])
         inner = None if layers is None else layers[rows]
-        for method in methods:
+        for method in METHODS:
             block = _block(*parts, inner, method, *options)
             for i, column in enumerate(left):
                 for j, other in enumerate(right):
                     found[column, other, method] = block[i][j]
     keys = [
-        (i, j, method) for i in range(x.shape[1]) for j in range(y.shape[1]) for method in methods
+        (i, j, method) for i in range(x.shape[1]) for j in range(y.shape[1]) for method in METHODS
     ]
     lines = [
         {"value": values.columns[i], "rating": ratings.columns[j], "method": method}
@@ -128,7 +123,7 @@ def question_correlations(
     """Correlate the questions with each other.
 
     ``labels`` has one row for each sample and one column for each question (as
-    :func:`analysis.votes.wide_labels` makes it).
+    :func:`analysis.votes.label_samples` makes it).
 
     Returns
     -------
@@ -167,7 +162,6 @@ def _block(
     strata: Codes | None,
     method: Method,
     resamples: int,
-    level: float,
     seed: int,
 ) -> list[list[dict[str, object]]]:
     """The rows of the table for all pairs of columns of complete ``x`` and ``y``."""
@@ -182,14 +176,12 @@ def _block(
         ranks = method == "spearman"
         r = correlations(x, y, ranks=ranks, strata=strata)
         numbers |= {"estimate": r, "p": _p_value(r, n - 2 - lost)}
-        numbers["fisher_low"], numbers["fisher_high"] = _fisher_interval(
-            r, n - 3 - lost, ranks, level
-        )
-        if n_clusters >= 2 and resamples:
+        numbers["fisher_low"], numbers["fisher_high"] = _fisher_interval(r, n - 3 - lost, ranks)
+        if n_clusters >= 2:
             drawn = bootstrap_correlations(
                 x, y, clusters, ranks=ranks, strata=strata, resamples=resamples, seed=seed
             )
-            clustered = _clustered_interval(r, drawn, n_clusters, level)
+            clustered = _clustered_interval(r, drawn, n_clusters)
             numbers |= dict(zip(("low", "high", "p_clustered"), clustered, strict=True))
     still = [_constant(part, strata) for part in (x, y)]
     return [
@@ -378,19 +370,17 @@ def _p_value(r: Matrix, freedom: int) -> Matrix:
         return np.asarray(2 * stdtr(freedom, -t))
 
 
-def _fisher_interval(r: Matrix, freedom: int, ranks: bool, level: float) -> tuple[Matrix, Matrix]:
+def _fisher_interval(r: Matrix, freedom: int, ranks: bool) -> tuple[Matrix, Matrix]:
     """Fisher's interval; ``freedom`` is the inverse of the variance on his scale."""
     if freedom < 1:
         return np.full(r.shape, np.nan), np.full(r.shape, np.nan)
     error = np.sqrt((1 + (r**2 / 2 if ranks else 0)) / freedom)
-    reach = ndtri((1 + level) / 2) * error
+    reach = ndtri((1 + LEVEL) / 2) * error
     with np.errstate(divide="ignore"):
         return np.tanh(np.arctanh(r) - reach), np.tanh(np.arctanh(r) + reach)
 
 
-def _clustered_interval(
-    r: Matrix, drawn: Tensor, n_clusters: int, level: float
-) -> tuple[Matrix, Matrix, Matrix]:
+def _clustered_interval(r: Matrix, drawn: Tensor, n_clusters: int) -> tuple[Matrix, Matrix, Matrix]:
     """Interval and p from the spread of the resamples on Fisher's scale."""
     limit = 1 - 1e-12  # a resample of few distinct rows may correlate perfectly
     defined = np.isfinite(drawn)
@@ -399,7 +389,7 @@ def _clustered_interval(
     mean = np.where(defined, scale, 0).sum(0) / number
     error = np.sqrt((np.where(defined, scale - mean, 0) ** 2).sum(0) / (number - 1))
     middle = np.arctanh(np.clip(r, -limit, limit))
-    reach = stdtrit(n_clusters - 1, (1 + level) / 2) * error
+    reach = stdtrit(n_clusters - 1, (1 + LEVEL) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(n_clusters - 1, -np.abs(middle / error))
     return np.tanh(middle - reach), np.tanh(middle + reach), np.asarray(p)

@@ -1,182 +1,124 @@
-"""Cohen's kappa of two raters on a fixed scale."""
+"""Cohen's quadratic kappa of many pairs of raters over many resamples, as matrix products.
+
+A resample of clusters reaches kappa only through five sums: ``n``, ``sum (a - b)^2``,
+``sum a^2 + b^2``, ``sum a`` and ``sum b``, because the disagreement expected by chance is
+``sum a^2 + b^2 - 2 (sum a)(sum b) / n``. With these sums for each cluster in the columns of a
+matrix, all resamples of all pairs of raters are one product with the matrix of draws.
+
+Ratings are positions on a fixed scale, not ranks among the stars in use: leaving out a star that
+nobody used moves the others closer together and changes a weighted kappa. That, and the speed (a
+loop over a library's kappa takes hours for what takes seconds here), is why this is not a call of
+statsmodels or scikit-learn; the tests compare with both.
+
+References
+----------
+Cohen 1968, doi:10.1037/h0026256
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, get_args
+from collections.abc import Iterable
 
 import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from numpy.typing import NDArray
 
-from analysis.kappa_bootstrap import bootstrap_kappa, disagreement
-from analysis.resampling import Codes, Matrix, cluster_codes, notes, percentile_interval
+from analysis.resampling import Codes, Matrix, cluster_counts
 
-LIKERT = (1, 2, 3, 4, 5)
-
-Weights = Literal["linear", "quadratic"] | None
-Interval = Literal["asymptotic", "bootstrap"]
+_EXACT_IN_FLOAT32 = 2**24
+_COLUMNS_AT_ONCE = 400
+_KEPT_BYTES = 64 * 2**20
 
 
-def category_codes(values: ArrayLike, categories: Sequence[int]) -> Codes:
-    """Positions of ratings in the categories, -1 for a missing rating."""
-    found = np.asarray(values)
-    missing = pd.isna(found)
-    codes = pd.Index(categories).get_indexer(pd.Index(found.ravel())).reshape(found.shape)
-    strange = (codes < 0) & ~missing
-    if strange.any():
-        example = found[strange].flat[0]
-        raise ValueError(f"the rating {example!r} is none of {tuple(categories)}")
-    codes[missing] = -1
-    return np.asarray(codes, np.intp)
-
-
-def cohen_kappa(
-    a: ArrayLike,
-    b: ArrayLike,
-    weights: Weights = None,
-    categories: Sequence[int] = LIKERT,
-    *,
-    interval: Interval | None = None,
-    clusters: ArrayLike | None = None,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    r"""Cohen's kappa with its interval and the test of no agreement beyond chance.
-
-    .. math::
-
-        \kappa = 1 - \frac{\sum_{ij} w_{ij} p_{ij}}{\sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j}},
-        \quad w_{ij} = [i \neq j],\ |i - j| \text{ or } (i - j)^2
-
-    The categories are given, not observed: leaving out a star that nobody used moves the others
-    closer together and changes a weighted kappa.
+def sum_by_cluster(a: Codes, b: Codes, clusters: Codes) -> Matrix:
+    """Sum what kappa needs over the rows of each cluster.
 
     Parameters
     ----------
     a, b
-        Ratings of the same things by two raters; pairs with a missing rating are left out.
-    weights
-        None, "linear" or "quadratic".
-    categories
-        The whole scale in its order.
-    interval
-        "asymptotic" (large samples, independent pairs) or "bootstrap" (percentiles). With
-        ``clusters`` only the bootstrap is right, and it is the default there.
+        Positions on the scale, pairs of raters x rows; -1 for a missing rating.
     clusters
-        What is resampled as a whole, for example the image of each pair.
-    resamples, level, seed
-        Of the interval.
+        The cluster of each row, numbered from 0 without a gap.
 
     Returns
     -------
-    DataFrame
-        One row: weights, n, estimate, standard_error, low, high, p, interval, note. The standard
-        error and p are the asymptotic ones. Kappa has no value when both raters always used the
-        same one category.
-
-    References
-    ----------
-    Cohen 1968, doi:10.1037/h0026256; standard errors: Fleiss, Cohen & Everitt 1969,
-    doi:10.1037/h0028106
+    Array of clusters x pairs x 5 sums; a row counts where both ratings are there
     """
-    first, second = category_codes(a, categories), category_codes(b, categories)
-    if first.shape != second.shape or first.ndim != 1:
-        raise ValueError("a and b must be two columns of the same length")
-    groups = cluster_codes(clusters, len(first))
-    chosen = interval or ("asymptotic" if clusters is None else "bootstrap")
-    if chosen not in get_args(Interval):
-        raise ValueError(f"interval must be 'asymptotic' or 'bootstrap', not {chosen!r}")
-    if chosen == "asymptotic" and clusters is not None:
-        raise ValueError("the asymptotic interval knows no clusters: use the bootstrap")
-    both = (first >= 0) & (second >= 0)
-    table = contingency(first[both], second[both], len(categories))
-    estimate, error, null_error = kappa_errors(table, disagreement(weights, len(categories)))
-    remarks = [_why_undefined(table)] if np.isnan(estimate) else []
-    if not both.all():
-        remarks.append(f"{(~both).sum()} pairs with a missing rating left out")
-    if chosen == "asymptotic":
-        reach = ndtri((1 + level) / 2) * error
-        low, high = np.clip([estimate - reach, estimate + reach], -1, 1)
-    else:
-        pairs = (first[both], second[both], groups[both])
-        low, high, why = _resampled(pairs, len(categories), weights, resamples, level, seed)
-        remarks += [] if np.isnan(estimate) or not why else [why]
+    if not a.size:
+        return np.zeros((int(clusters.max(initial=-1)) + 1, len(a), 5))
+    if (np.diff(clusters) < 0).any():
+        order = np.argsort(clusters, kind="stable")
+        clusters, a, b = clusters[order], a[:, order], b[:, order]
+    starts = np.flatnonzero(np.diff(clusters, prepend=-1))
+    # Whole numbers below 2**24 are exact in single precision, which takes half the time.
+    largest = len(clusters) * 2 * (int(max(a.max(), b.max())) + 1) ** 2
+    dtype: type[np.floating] = np.float32 if largest < _EXACT_IN_FLOAT32 else np.float64
+    both = (a >= 0) & (b >= 0)
+    first, second = (np.where(both, codes, 0).astype(dtype) for codes in (a, b))
+    features = (both.astype(dtype), (first - second) ** 2, first**2 + second**2, first, second)
+    sums = np.empty((len(starts), len(a), len(features)))
+    for number, feature in enumerate(features):
+        sums[..., number] = np.add.reduceat(feature, starts, axis=1).T
+    return sums
+
+
+def kappa_from_sums(sums: NDArray[np.floating]) -> Matrix:
+    """Kappa from the five sums (last axis); NaN where it is not defined.
+
+    Examples
+    --------
+    >>> up = np.array([[0, 0, 4, 4]])
+    >>> float(kappa_from_sums(sum_by_cluster(up, 4 - up, np.arange(4)).sum(0))[0])
+    -1.0
+    """
+    sums = np.asarray(sums, np.float64)
+    n, observed = sums[..., 0], sums[..., 1]
     with np.errstate(invalid="ignore", divide="ignore"):
-        p = 2 * ndtr(-abs(estimate / null_error)) if null_error > 0 else np.nan
-    row = {
-        "weights": weights or "none",
-        "n": int(both.sum()),
-        "estimate": estimate,
-        "standard_error": error,
-        "low": low,
-        "high": high,
-        "p": p,
-        "interval": chosen,
-        "note": notes(remarks),
-    }
-    return pd.DataFrame([row])
+        expected = sums[..., 2] - 2 * sums[..., 3] * sums[..., 4] / n
+        # The sums are whole numbers: what is not zero is at least 1 / n, far above rounding.
+        kappa = 1 - observed / np.where(expected * n > 0.5, expected, np.nan)
+    return np.asarray(kappa, np.float64)
 
 
-def _resampled(
-    pairs: tuple[Codes, Codes, Codes],
-    categories: int,
-    weights: Weights,
+def draw_once(clusters: int, resamples: int, seed: int) -> list[NDArray[np.floating]] | None:
+    """The draws of :func:`bootstrap_kappa` for many calls; None if they would fill the memory."""
+    if 4 * clusters * resamples > _KEPT_BYTES:
+        return None
+    return list(cluster_counts(clusters, resamples, seed, dtype=np.float32))
+
+
+def bootstrap_kappa(
+    sums: Matrix,
     resamples: int,
-    level: float,
     seed: int,
-) -> tuple[float, float, str]:
-    """The bootstrap's interval, or why there is none; pairs are two ratings and their cluster."""
-    first, second, groups = pairs
-    clusters = np.unique(groups, return_inverse=True)[1]
-    if clusters.max(initial=0) < 1:
-        return np.nan, np.nan, "no interval from fewer than two clusters"
-    drawn = bootstrap_kappa(
-        first[:, None],
-        second[:, None],
-        clusters,
-        categories,
-        weights,
-        resamples=resamples,
-        seed=seed,
-    )
-    low, high = (float(limit[0]) for limit in percentile_interval(drawn, level))
-    return low, high, "kappa is undefined in too many resamples" if np.isnan(low) else ""
+    draws: Iterable[NDArray[np.floating]] | None = None,
+) -> Matrix:
+    """Kappa of each resample of clusters (rows) for each pair of raters.
 
+    All pairs see the same resamples, so that differences between them have intervals too.
 
-def contingency(first: Codes, second: Codes, k: int) -> Matrix:
-    """Counts of (first, second)."""
-    counts: NDArray[np.int64] = np.bincount(first * k + second, minlength=k * k)
-    return counts.reshape(k, k).astype(np.float64)
-
-
-def kappa_errors(table: Matrix, weights: Matrix) -> tuple[float, float, float]:
-    """Kappa of a table, its standard error, and its standard error if there is no agreement."""
-    n = table.sum()
-    if n == 0:
-        return np.nan, np.nan, np.nan
-    share = table / n
-    rows, columns = share.sum(1), share.sum(0)
-    agreement = 1 - weights / weights.max()
-    observed, chance = (agreement * share).sum(), rows @ agreement @ columns
-    if np.isclose(chance, 1, rtol=0, atol=1e-12):
-        return np.nan, np.nan, np.nan
-    kappa = (observed - chance) / (1 - chance)
-    expected = (agreement @ columns)[:, None] + (rows @ agreement)[None, :]
-    spread = (share * (agreement - expected * (1 - kappa)) ** 2).sum()
-    spread -= (kappa - chance * (1 - kappa)) ** 2
-    null = (np.outer(rows, columns) * (agreement - expected) ** 2).sum() - chance**2
-    scale = np.sqrt(n) * (1 - chance)
-    return (
-        float(kappa),
-        float(np.sqrt(max(spread, 0.0)) / scale),
-        float(np.sqrt(max(null, 0.0)) / scale),
-    )
-
-
-def _why_undefined(table: Matrix) -> str:
-    if table.sum() == 0:
-        return "no pair of ratings"
-    return "both raters used one and the same category only"
+    Parameters
+    ----------
+    sums
+        What :func:`sum_by_cluster` returns.
+    draws
+        Those of :func:`draw_once` with the same numbers, if they are there.
+    """
+    clusters, columns, width = sums.shape
+    # A resample can draw the largest cluster again and again, hence the bound.
+    largest = clusters * np.abs(sums).max(initial=0)
+    dtype = np.float32 if largest < _EXACT_IN_FLOAT32 else np.float64
+    blocks = [
+        (slice(start, start + _COLUMNS_AT_ONCE),
+         sums[:, start : start + _COLUMNS_AT_ONCE].reshape(clusters, -1).astype(dtype))
+        for start in range(0, columns, _COLUMNS_AT_ONCE)
+    ]  # fmt: skip
+    kappas = np.empty((resamples, columns))
+    done = 0
+    for drawn in draws or cluster_counts(clusters, resamples, seed, dtype=dtype):
+        counts = drawn.astype(dtype, copy=False)
+        rows = slice(done, done + len(counts))
+        for where, block in blocks:
+            found = np.matmul(counts, block).reshape(len(counts), -1, width)
+            kappas[rows, where] = kappa_from_sums(found)
+        done += len(counts)
+    return kappas

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analysis.annotator_values import LongVotes, long_votes, others_mean
-from analysis.equivalence import contrast_row, one_mean
-from analysis.kappa import LIKERT
-from analysis.permutation import flip_signs
+from analysis.contrasts import contrast_row, one_mean, permutation_p
 from analysis.resampling import holm, notes
+from analysis.votes import LIKERT, LongVotes, long_votes, others_mean
 
 Vector = NDArray[np.float64]
 
 PER = 100.0  # effects are given per hundred samples
 LEAST = 10  # samples that an annotator must have rated
+MOST_EXACT = 2**16  # up to so many flips of signs, those of 16 annotators, are all tried
 BREAK_SECONDS = 1800.0  # a longer gap is a break, not a slow answer
 
 EFFECTS = {
@@ -68,18 +67,36 @@ def order_effects(
     slopes, why = _slopes(ratings, categories)
     for effect, unit in EFFECTS.items():
         values = slopes[effect].to_numpy(np.float64)
-        row = contrast_row(one_mean(values), np.nan)
+        row = contrast_row(one_mean(values))
         known = int((~np.isnan(values)).sum())
-        p = flip_signs(values, permutations=permutations, seed=seed)["p"].iloc[0]
+        p = flip_signs(values, permutations=permutations, seed=seed)
         left = f"{len(values) - known} annotators left out" if 0 < known < len(values) else ""
         note = why if not known and why else notes([str(row["note"]), left])
-        if known == 1:
-            p = np.nan
         rows.append({"effect": effect, "unit": unit} | row | {"p": p, "note": note})
     columns = ["effect", "unit", "n", "estimate", "low", "high", "p", "smallest_effect", "note"]
     frame = pd.DataFrame(rows)[columns]
     frame.insert(7, "p_holm", holm(frame["p"].to_numpy(np.float64)))
     return frame
+
+
+def flip_signs(values: ArrayLike, *, permutations: int = 10_000, seed: int = 0) -> float:
+    """p of the mean of one value per annotator being 0: each sign could be the other (scipy).
+
+    All flips are tried when there are few. NaN for fewer than two annotators, or if no annotator
+    differs from 0.
+    """
+    y = np.asarray(values, np.float64)
+    y = y[~np.isnan(y)]
+    if len(y) < 2 or not np.any(y):
+        return np.nan
+    few = 2 ** len(y) <= MOST_EXACT
+    return permutation_p(
+        [y],
+        lambda drawn, axis: np.abs(drawn.sum(axis)),
+        "samples",
+        MOST_EXACT if few else permutations,
+        seed,
+    )
 
 
 def _slopes(ratings: pd.DataFrame, categories: Sequence[int]) -> tuple[pd.DataFrame, str]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.clustered import clustered_difference, clustered_mean, codes_of
-from analysis.equivalence import contrast_row, one_mean
-from analysis.resampling import holm, notes, wilson_interval
-from analysis.votes import describe_samples, only, turned, wide_labels
+from analysis.contrasts import (
+    clustered_difference,
+    clustered_mean,
+    codes_of,
+    contrast_row,
+    one_mean,
+    wilson_interval,
+)
+from analysis.resampling import holm, notes
+from analysis.votes import describe_samples, label_samples, turned
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "fidelity": ("Q1",),
@@ -27,9 +33,6 @@ MARGIN = 0.25  # stars that do not matter
 def technique_scores(
     ratings: pd.DataFrame,
     samples: pd.DataFrame,
-    *,
-    dimensions: Mapping[str, Sequence[str]] = DIMENSIONS,
-    label: str = "mode",
 ) -> pd.DataFrame:
     """Mean label of each technique (Table 12), with t intervals over samples.
 
@@ -42,15 +45,13 @@ def technique_scores(
         Columns sample_id, annotator_id, question, rating.
     samples
         Columns sample_id and technique, or method and backbone; kind if known.
-    label
-        "mode" or "mean" of the votes.
 
     Returns
     -------
     DataFrame with technique, method, backbone, kind, dimension, n (samples), estimate, low, high,
     note; sorted by technique
     """
-    labels = wide_labels(ratings, label)
+    labels = label_samples(ratings)
     known = describe_samples(samples).reindex(labels.index)
     rows = []
     for technique, here in known.groupby("technique", sort=True):
@@ -58,10 +59,10 @@ def technique_scores(
         head = {"technique": technique} | {
             name: first[name] for name in ("method", "backbone", "kind")
         }
-        for dimension, questions in dimensions.items():
+        for dimension, questions in DIMENSIONS.items():
             asked = [name for name in questions if name in labels]
             values = labels.loc[here.index, asked].mean(axis=1).to_numpy(np.float64)
-            row = contrast_row(one_mean(values), np.nan)
+            row = contrast_row(one_mean(values))
             absent = "" if asked else f"no votes on {', '.join(questions)}"
             kept = {name: row[name] for name in ("n", "estimate", "low", "high")}
             note = absent or notes([str(row["note"])])
@@ -76,7 +77,6 @@ def scores_by(
     by: str = "kind",
     *,
     kind: str | None = None,
-    label: str = "mode",
 ) -> pd.DataFrame:
     """Mean label of each group of samples and question (Figures 3 to 5).
 
@@ -90,13 +90,13 @@ def scores_by(
     DataFrame with question, group, n (samples), estimate, low, high, note
     """
     rows = []
-    for question, values, groups, clusters, absent in _grouped(ratings, samples, by, kind, label):
+    for question, values, groups, clusters, absent in _grouped(ratings, samples, by, kind):
         if absent:
             rows.append({"question": question, "n": 0, "note": absent})
         for group in sorted(set(groups)):
             here = groups == group
             codes = [codes_of(cluster[here]) for cluster in clusters]
-            row = contrast_row(clustered_mean(values[here], *codes), np.nan)
+            row = contrast_row(clustered_mean(values[here], *codes))
             kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
             rows.append({"question": question, "group": group} | kept)
     return pd.DataFrame(rows, columns=["question", "group", "n", "estimate", "low", "high", "note"])
@@ -108,12 +108,10 @@ def score_differences(
     by: str = "kind",
     *,
     kind: str | None = None,
-    label: str = "mode",
-    margin: float = MARGIN,
 ) -> pd.DataFrame:
     """Differences between the groups of :func:`scores_by`, each two, per question.
 
-    See :func:`analysis.clustered.clustered_difference` for the interval: a few concept techniques
+    See :func:`analysis.contrasts.clustered_difference` for the interval: a few concept techniques
     against many saliency techniques limit what is known. ``p_holm`` corrects among all rows.
 
     Returns
@@ -122,7 +120,7 @@ def score_differences(
     smallest_effect, note
     """
     rows = []
-    for question, values, groups, clusters, absent in _grouped(ratings, samples, by, kind, label):
+    for question, values, groups, clusters, absent in _grouped(ratings, samples, by, kind):
         names = sorted(set(groups))
         if len(names) < 2:
             alone = f"only one group ({names[0]}): nothing to compare" if names else ""
@@ -131,7 +129,7 @@ def score_differences(
             here = (groups == first) | (groups == second)
             codes = [codes_of(cluster[here]) for cluster in clusters]
             found = clustered_difference(values[here], groups[here] == first, *codes)
-            row = contrast_row(found, margin)
+            row = contrast_row(found, MARGIN)
             rows.append({"question": question, "comparison": f"{first} - {second}"} | row)
     columns = ["question", "comparison", "n", "estimate", "low", "high", "p"]
     columns += ["margin", "p_equivalence", "smallest_effect", "note"]
@@ -144,22 +142,16 @@ def top_techniques(
     ratings: pd.DataFrame,
     samples: pd.DataFrame,
     *,
-    top: int = TOP,
-    questions: Sequence[str] | None = None,
     directions: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     r"""How many annotators have each technique among their favourites (Figure 10).
 
-    An annotator's favourites are the ``top`` techniques by the mean of the annotator's own stars.
+    An annotator's favourites are the twelve best techniques by the mean of their own stars.
     Techniques tied for the last places share them: each counts the same fraction, instead of the
-    one whose name comes first. The interval is Wilson's for the share of annotators,
-
-    .. math:: \frac{\hat p + z^2/2n \pm z \sqrt{\hat p (1 - \hat p)/n + z^2/4n^2}}{1 + z^2/n}
+    one whose name comes first. The interval is Wilson's for the share of annotators.
 
     Parameters
     ----------
-    questions
-        Which questions count; all if not given.
     directions
         -1 for questions on which fewer stars are better.
 
@@ -172,15 +164,15 @@ def top_techniques(
     DataFrame with technique, kind, n (annotators who rated it), count, estimate (share), low,
     high, note; most frequent first
     """
-    means = annotator_means(ratings, samples, questions=questions, directions=directions)
+    means = annotator_means(ratings, samples, directions=directions)
     known = describe_samples(samples)
     kinds = known.dropna(subset="technique").drop_duplicates("technique").set_index("technique")
-    counts = _shares_of_places(means.to_numpy(np.float64), top).sum(axis=0)
+    counts = _shares_of_places(means.to_numpy(np.float64)).sum(axis=0)
     rated = means.notna().sum().to_numpy()
     rows = []
     for technique, n, count in zip(means.columns, rated, counts, strict=True):
         low, high = wilson_interval(float(count), int(n))
-        note = "" if means.shape[1] > top else f"not more than {top} techniques: all are favourites"
+        note = "" if means.shape[1] > TOP else f"not more than {TOP} techniques: all are favourites"
         share = count / n if n else np.nan
         row = {"technique": technique, "kind": kinds["kind"].get(technique), "n": int(n)}
         row |= {"count": float(count), "estimate": share, "low": low, "high": high, "note": note}
@@ -194,14 +186,13 @@ def annotator_means(
     ratings: pd.DataFrame,
     samples: pd.DataFrame,
     *,
-    questions: Sequence[str] | None = None,
     directions: Mapping[str, int] | None = None,
 ) -> pd.DataFrame:
     """Mean stars of each annotator (row) for each technique (column), NaN where there are none.
 
-    Also the blocks for :func:`analysis.critical_difference.critical_difference`.
+    Also the blocks for :func:`analysis.technique_ranking.critical_difference`.
     """
-    votes = turned(only(ratings, questions), directions)
+    votes = turned(ratings, directions)
     technique = describe_samples(samples)["technique"].reindex(votes["sample_id"]).to_numpy()
     votes = votes.assign(technique=technique)
     votes = votes[votes["rating"].notna() & votes["technique"].notna()]
@@ -215,9 +206,9 @@ Group = tuple[
 
 
 def _grouped(
-    ratings: pd.DataFrame, samples: pd.DataFrame, by: str, kind: str | None, label: str
+    ratings: pd.DataFrame, samples: pd.DataFrame, by: str, kind: str | None
 ) -> list[Group]:
-    labels = wide_labels(ratings, label)
+    labels = label_samples(ratings)
     known = describe_samples(samples).reindex(labels.index)
     if kind is not None:
         known = known[known["kind"] == kind]
@@ -237,7 +228,7 @@ def _grouped(
     return found
 
 
-def _shares_of_places(means: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+def _shares_of_places(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """For each annotator (row) and technique: 1 if among the best, a share if tied for the end."""
     shares = np.zeros(means.shape)
     for row, values in enumerate(means):
@@ -245,5 +236,5 @@ def _shares_of_places(means: NDArray[np.float64], top: int) -> NDArray[np.float6
         ranks = pd.Series(np.round(values[rated], 9)).rank(method="min", ascending=False).to_numpy()
         for rank in np.unique(ranks):
             tied = rated[ranks == rank]
-            shares[row, tied] = np.clip((top - rank + 1) / len(tied), 0, 1)
+            shares[row, tied] = np.clip((TOP - rank + 1) / len(tied), 0, 1)
     return shares

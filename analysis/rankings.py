@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, stdtrit
+from scipy.stats import rankdata, wilcoxon
 
-from analysis.resampling import Matrix, holm, notes
+from analysis.contrasts import contrast_row, one_mean, permutation_p
+from analysis.resampling import LEVEL, Matrix, holm, notes
 
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
 
@@ -37,13 +39,13 @@ def mean_positions(rankings: pd.DataFrame) -> pd.DataFrame:
     for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
         last = float(part["position"].max())
         for item, given in part.groupby("item", sort=True)["position"]:
-            values = given.to_numpy(np.float64)
-            n, mean = len(values), float(values.mean())
-            sd = float(values.std(ddof=1)) if n > 1 else np.nan
-            reach = stdtrit(n - 1, 0.975) * sd / np.sqrt(n) if n > 1 else np.nan
-            low, high = np.clip([mean - reach, mean + reach], 1, last)
-            note = "" if n > 1 else "one annotator: no interval"
-            rows.append((question, item, n, mean, sd, low, high, note))
+            row = contrast_row(one_mean(given))
+            low, high = np.clip([row["low"], row["high"]], 1, last)
+            note = "" if len(given) > 1 else "one annotator: no interval"
+            if len(given) > 1 and np.ptp(given) == 0:  # everybody agrees
+                low = high = float(given.iloc[0])
+            sd = float(given.std(ddof=1))
+            rows.append((question, item, len(given), row["estimate"], sd, low, high, note))
     head = ["question", "item", "n", "estimate", "sd", "low", "high", "note"]
     frame = pd.DataFrame(rows, columns=head)
     return frame.sort_values(["question", "estimate"], kind="stable", ignore_index=True)
@@ -64,9 +66,7 @@ def concordance(rankings: pd.DataFrame, *, resamples: int = 10_000, seed: int = 
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=head)
 
 
-def kendall_w(
-    positions: ArrayLike, *, resamples: int = 10_000, level: float = 0.95, seed: int = 0
-) -> pd.DataFrame:
+def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
     r"""Kendall's coefficient of concordance with Friedman's test.
 
     .. math::
@@ -108,24 +108,23 @@ def kendall_w(
     if m < 2 or k < 2:
         remarks.append("fewer than two people" if m < 2 else "fewer than two items")
     else:
-        ranks = pd.DataFrame(matrix).rank(axis=1).to_numpy()
-        w = float(_w(ranks[None])[0])
-        row["estimate"] = w
+        ranks = rankdata(matrix, axis=1)
+        w = row["estimate"] = float(_w(ranks))
         if np.isnan(w):
             remarks.append("every person puts all items on the same position")
         else:
             row["mean_correlation"] = (m * w - 1) / (m - 1)
-            row["friedman"] = m * (k - 1) * w
-            row["p"] = float(chdtrc(k - 1, row["friedman"]))
-            row["low"], row["high"] = _jackknife(ranks, row["mean_correlation"], level)
-            if m < 3:
-                remarks.append("no interval from two people")
+            row["friedman"], row["p"] = friedman(ranks)
+            row["low"], row["high"] = _jackknife(ranks, row["mean_correlation"])
+            remarks += ["no interval from two people"] if m < 3 else []
             if resamples:
-                shuffled = np.random.default_rng(seed).permuted(
-                    np.broadcast_to(ranks, (resamples, m, k)), axis=2
+                row["p_permutation"] = permutation_p(
+                    list(ranks),
+                    lambda *people, axis: _w(np.stack(people, axis=axis - 1)),
+                    "pairings",
+                    resamples,
+                    seed,
                 )
-                extreme = (_w(shuffled) >= w - 1e-12).sum()
-                row["p_permutation"] = float((1 + extreme) / (1 + resamples))
     return pd.DataFrame([{"n": m, "items": k, **row, "note": notes(remarks)}])
 
 
@@ -142,8 +141,6 @@ def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
     ----------
     Wilcoxon 1945, doi:10.2307/3001968
     """
-    from scipy.stats import wilcoxon  # half a second to load, and nobody else needs it
-
     frames = []
     for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
         wide = _wide(part)
@@ -170,17 +167,27 @@ def _wide(rankings: pd.DataFrame) -> pd.DataFrame:
     return rankings.pivot(index="annotator_id", columns="item", values="position")  # noqa: PD010
 
 
+def friedman(ranks: Matrix) -> tuple[float, float]:
+    """Friedman's chi-square, corrected for ties, and p, of people x ranks of items.
+
+    As scipy's, which refuses two items; NaN if all items are tied for everybody.
+    """
+    m, k = ranks.shape
+    value = m * (k - 1) * float(_w(ranks))
+    return value, float(chdtrc(k - 1, value))
+
+
 def _w(ranks: Matrix) -> Matrix:
-    """W of stacks of rank matrices (stack x people x items)."""
-    m, k = ranks.shape[1:]
-    spread = ((ranks.sum(1) - m * (k + 1) / 2) ** 2).sum(1)
+    """W of rank matrices (... x people x items)."""
+    m, k = ranks.shape[-2:]
+    spread = ((ranks.sum(-2) - m * (k + 1) / 2) ** 2).sum(-1)
     # The spread of a person's ranks is (k^3 - k - T) / 12: ties are in it already.
-    largest = m * ((ranks - (k + 1) / 2) ** 2).sum((1, 2))
+    largest = m * ((ranks - (k + 1) / 2) ** 2).sum((-1, -2))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(spread / np.where(largest > 0, largest, np.nan))
 
 
-def _jackknife(ranks: Matrix, mean: float, level: float) -> tuple[float, float]:
+def _jackknife(ranks: Matrix, mean: float) -> tuple[float, float]:
     m = len(ranks)
     if m < 3:
         return np.nan, np.nan
@@ -195,7 +202,7 @@ def _jackknife(ranks: Matrix, mean: float, level: float) -> tuple[float, float]:
     limit = 1 - 1e-15  # people who all agree are infinitely far up Fisher's scale
     scale = np.arctanh(np.clip(parts, -limit, limit))
     error = np.sqrt((m - 1) / m * ((scale - scale.mean()) ** 2).sum())
-    reach = stdtrit(m - 1, (1 + level) / 2) * error
+    reach = stdtrit(m - 1, (1 + LEVEL) / 2) * error
     middle = np.arctanh(np.clip(mean, -limit, limit))
     ends = np.tanh([middle - reach, middle + reach])
     low, high = np.clip((1 + (m - 1) * ends) / m, 0, 1)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from analysis.kappa import LIKERT, category_codes
-from analysis.resampling import Codes
+from analysis.resampling import Codes, Matrix
 
+LIKERT = (1, 2, 3, 4, 5)
 DESCRIBED = ("method", "backbone", "kind", "image_id", "dataset")
 WORST, BEST = 1, 5
 
@@ -46,11 +47,6 @@ def turned(ratings: pd.DataFrame, directions: Mapping[str, int] | None) -> pd.Da
         return ratings
     stars = ratings["rating"].where(~mirrored, WORST + BEST - ratings["rating"])
     return ratings.assign(rating=stars)
-
-
-def only(ratings: pd.DataFrame, questions: Sequence[str] | None) -> pd.DataFrame:
-    """The votes on these questions, all if none are named."""
-    return ratings if questions is None else ratings[ratings["question"].isin(list(questions))]
 
 
 def _joined(first: pd.Series, second: pd.Series) -> pd.Series:
@@ -89,6 +85,19 @@ class Votes:
         """Votes for each category, questions x samples x categories."""
         tables = [(self.codes == star).sum(1) for star in range(len(self.categories))]
         return np.stack(tables, axis=-1)
+
+
+def category_codes(values: ArrayLike, categories: Sequence[int]) -> Codes:
+    """Positions of ratings in the categories, -1 for a missing rating."""
+    found = np.asarray(values)
+    missing = pd.isna(found)
+    codes = pd.Index(categories).get_indexer(pd.Index(found.ravel())).reshape(found.shape)
+    strange = (codes < 0) & ~missing
+    if strange.any():
+        example = found[strange].flat[0]
+        raise ValueError(f"the rating {example!r} is none of {tuple(categories)}")
+    codes[missing] = -1
+    return np.asarray(codes, np.intp)
 
 
 def read_votes(
@@ -150,18 +159,52 @@ def modes_without_own(votes: Votes) -> Codes:
     return result
 
 
-def wide_labels(
-    ratings: pd.DataFrame, label: str = "mode", categories: Sequence[int] = LIKERT
-) -> pd.DataFrame:
-    """One row for each sample, one column for each question: the mode or mean of the votes."""
-    votes = read_votes(ratings, categories)
-    scale = np.append(np.asarray(categories, np.float64), np.nan)
-    if label == "mode":
-        values = scale[modes(votes)]
-    elif label == "mean":
-        counts = votes.counts()
-        total = counts.sum(-1)
-        values = np.where(total > 0, counts @ scale[:-1] / np.maximum(total, 1), np.nan)
-    else:
-        raise ValueError(f"label must be 'mode' or 'mean', not {label!r}")
-    return pd.DataFrame(values.T, index=votes.samples.rename("sample_id"), columns=votes.questions)
+def label_samples(ratings: pd.DataFrame) -> pd.DataFrame:
+    """The mode of the votes, the smallest star on ties: samples in rows, questions in columns."""
+    votes = read_votes(ratings)
+    scale = np.append(np.asarray(votes.categories, np.float64), np.nan)
+    index = votes.samples.rename("sample_id")
+    return pd.DataFrame(scale[modes(votes)].T, index=index, columns=votes.questions)
+
+
+class LongVotes(NamedTuple):
+    """One entry for each vote; a cell is a sample and a question."""
+
+    annotators: pd.Index
+    samples: pd.Index
+    questions: list[str]
+    annotator: Codes
+    sample: Codes
+    question: Codes
+    cell: Codes
+    rating: Codes
+    place: Codes  # of the rating on the scale, from 0
+    others: Codes  # place of the mode of the other votes on the cell, -1 if there is none
+    mode: Codes  # place of the mode of all votes on the cell
+
+
+def long_votes(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> LongVotes:
+    """Number the votes of a ratings frame; rows without a rating are left out."""
+    table = read_votes(ratings, categories)
+    question, annotator, sample = places = np.nonzero(table.codes >= 0)
+    return LongVotes(
+        table.annotators,
+        table.samples,
+        [str(name) for name in table.questions],
+        annotator,
+        sample,
+        question,
+        sample * max(len(table.questions), 1) + question,
+        np.asarray(categories, np.intp)[table.codes[places]],
+        table.codes[places],
+        modes_without_own(table)[places],
+        modes(table)[question, sample],
+    )
+
+
+def others_mean(votes: LongVotes) -> Matrix:
+    """For each vote the mean of the other votes on its cell; missing if there is none."""
+    number, total = np.bincount(votes.cell), np.bincount(votes.cell, votes.rating)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (total[votes.cell] - votes.rating) / (number[votes.cell] - 1)
+    return np.asarray(means, np.float64)

@@ -9,18 +9,24 @@ import numpy as np
 import pandas as pd
 
 from analysis.agreement import (
-    agreement_by,
+    agreement_by_kind,
     agreement_summary,
     agreement_with_mode,
     pairwise_agreement,
 )
 from analysis.annotators import annotator_profiles, annotators_to_look_at
-from analysis.kappa import LIKERT
-from analysis.kappa_bootstrap import bootstrap_sums, kappa_features, kappa_of_sums
+from analysis.kappa import bootstrap_kappa, kappa_from_sums, sum_by_cluster
 from analysis.order_effects import order_effects
-from analysis.resampling import Matrix, cluster_sums, percentile_interval
-from analysis.suites.tables import MISSING, Tables, said_missing
-from analysis.votes import ALL, COLUMNS, describe_samples, modes_without_own, read_votes
+from analysis.resampling import Matrix, percentile_interval
+from analysis.suites.tables import Tables, add_missing, said_missing
+from analysis.votes import (
+    ALL,
+    COLUMNS,
+    LIKERT,
+    describe_samples,
+    modes_without_own,
+    read_votes,
+)
 
 MOST_PAIRED = 40  # annotators of whom every pair is compared
 FEWEST_COMPARED = 4  # an annotator is compared with three others at least
@@ -80,7 +86,7 @@ def agreement_tables(
         "agreement": agreement_summary(votes, pairs=few, **known, **boot),  # type: ignore[arg-type]
         "with_mode": with_mode,
         "pairs": pairs,
-        "kinds": _by_kind(votes, few, boot),
+        "kinds": agreement_by_kind(votes, pairs=few, **boot),
         "order": order_effects(votes, categories=categories, permutations=permutations, seed=seed),
         "profiles": profiles,
     }
@@ -102,9 +108,7 @@ def agreement_tables(
         more.append(("look_at", least))
     if "kinds" not in lacks and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
-    said = pd.DataFrame(more, columns=["section", "why"])
-    tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
-    return tables
+    return add_missing(tables, more)
 
 
 def study_facts(votes: pd.DataFrame, categories: Sequence[int], cluster: str) -> pd.DataFrame:
@@ -153,14 +157,6 @@ def described_votes(ratings: pd.DataFrame, samples: pd.DataFrame | None) -> pd.D
     return votes.assign(kind=known["kind"].to_numpy(object), image=known["image"].to_numpy(object))
 
 
-def _by_kind(votes: pd.DataFrame, pairs: bool, boot: dict[str, object]) -> pd.DataFrame:
-    if votes["kind"].notna().any():
-        return agreement_by(votes, "kind", pairs=pairs, **boot)
-    empty = agreement_summary(votes.iloc[:0], pairs=pairs, **boot)  # type: ignore[arg-type]
-    empty.insert(0, "kind", pd.Series(dtype=object))
-    return empty
-
-
 def kind_agreement_differences(
     ratings: pd.DataFrame,
     *,
@@ -190,7 +186,7 @@ def kind_agreement_differences(
     kinds = sorted(known["kind"].astype(str).unique())
     if len(kinds) < 2:
         return pd.DataFrame(columns=columns)
-    votes, k = read_votes(known, categories, cluster), len(categories)
+    votes = read_votes(known, categories, cluster)
     of = known.drop_duplicates("sample_id").set_index("sample_id")["kind"].astype(str)
     kind = of.reindex(votes.samples).to_numpy(object)
     others = modes_without_own(votes)
@@ -199,14 +195,13 @@ def kind_agreement_differences(
     for number, question in enumerate(votes.questions):
         own = np.concatenate([np.where(kind == one, votes.codes[number], -1) for one in kinds])
         label = np.tile(others[number], (len(kinds), 1))
-        features = kappa_features(own.T, label.T, k, "quadratic")
-        parts.append((question, cluster_sums(features, votes.clusters)))
+        parts.append((question, sum_by_cluster(own, label, votes.clusters)))
     if len(parts) > 1:
         parts.append((ALL, np.sum([sums for _, sums in parts], axis=0)))
     rows: list[tuple[object, ...]] = []
     for question, sums in parts:
-        estimates = kappa_of_sums(sums.sum(0), k, "quadratic")
-        drawn = bootstrap_sums(sums, k, "quadratic", resamples, seed)
+        estimates = kappa_from_sums(sums.sum(0))
+        drawn = bootstrap_kappa(sums, resamples, seed)
         for one, two in combinations(range(len(kinds)), 2):
             first, second = (slice(place * size, (place + 1) * size) for place in (one, two))
             apart = estimates[first] - estimates[second]

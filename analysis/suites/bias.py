@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis import box_bias, text_bias
-from analysis.annotator_values import ALL, annotator_values, demographics
+from analysis import box_bias
+from analysis.annotators import annotator_values, demographics
 from analysis.bias import MARGINS, group_summary, group_tests
-from analysis.kappa import LIKERT
-from analysis.likeness import likeness_correlations
 from analysis.ordinal_model import ordinal_model
+from analysis.similarity import TEXT_MEASURES, correlate_similarity, measure_texts
 from analysis.suites.agreement import described_votes
-from analysis.suites.tables import MISSING, Tables, said_missing
-from analysis.votes import read_votes
+from analysis.suites.tables import Tables, add_missing, said_missing
+from analysis.votes import ALL, LIKERT, read_votes
 
 _OF_AGE = ("age", "age_group")
 
@@ -57,7 +56,7 @@ def bias_tables(
         - ``people``: level and agreement of every annotator, with sex, age, age group and country
         - ``groups``, ``group_tests``: see :mod:`analysis.bias`
         - ``model``: see :func:`analysis.ordinal_model.ordinal_model`
-        - ``text_bias``, ``box_bias``: see :mod:`analysis.likeness`
+        - ``text_bias``, ``box_bias``: see :mod:`analysis.similarity`
         - ``missing``: section (a table, or sex, age, country), why
     """
     votes = described_votes(ratings, samples)
@@ -69,7 +68,7 @@ def bias_tables(
     tests = group_tests(
         votes, who, margins=margins, categories=categories, permutations=permutations, seed=seed
     )
-    texts, no_texts = text_bias.text_similarity(_named(sentences), _named(descriptions))
+    texts, no_texts = measure_texts(_named(sentences), _named(descriptions))
     inside, no_boxes = _box_values(boxes, box_values)
     tables: Tables = {
         "people": people,
@@ -81,17 +80,15 @@ def bias_tables(
             kinds if kinds["kind"].notna().any() else None,
             categories=categories,
         ),
-        "text_bias": likeness_correlations(texts, votes, text_bias.MEASURES),
-        "box_bias": likeness_correlations(inside, votes, box_bias.MEASURES),
+        "text_bias": correlate_similarity(texts, votes, TEXT_MEASURES),
+        "box_bias": correlate_similarity(inside, votes, box_bias.MEASURES),
     }
     lacks = {"text_bias": no_texts, "box_bias": no_boxes}
     if len(votes["rating"].unique()) == 1:
         lacks["model"] = "all votes are the same star"
     tables = said_missing(tables, lacks)
     of = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
-    said = pd.DataFrame([pair for pair in of.items() if pair[1]], columns=["section", "why"])
-    tables[MISSING] = pd.concat([tables[MISSING], said], ignore_index=True)
-    return tables
+    return add_missing(tables, [pair for pair in of.items() if pair[1]])
 
 
 def _people(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 from analysis.correlation import correlation_table, question_correlations
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
-from analysis.suites.tables import Tables, said_missing
+from analysis.suites.tables import Tables, add_missing, said_missing
 from analysis.votes import describe_samples
 
 OVERALL = "overall"
@@ -24,9 +24,6 @@ def correlation_study(
     labels: pd.DataFrame,
     samples: pd.DataFrame,
     *,
-    by: Sequence[str] = ("dataset", "backbone"),
-    technique: Sequence[str] = ("method", "backbone"),
-    cluster: Sequence[str] = ("dataset", "image_id"),
     resamples: int = 1_000,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -39,24 +36,20 @@ def correlation_study(
     labels
         sample_id, question, mode.
     samples
-        sample_id and the columns that ``by``, ``technique`` and ``cluster`` name.
-    by
-        Columns whose values are studied one by one.
-    technique
-        Columns that together name the technique; the scope "within technique" is the partial
-        correlation given it: does the metric know good from bad among explanations of one kind?
-    cluster
-        Columns that together name what is resampled: the image.
+        sample_id, technique, image, dataset, backbone, as :func:`analysis.votes.describe_samples`
+        names them. Images are what is resampled.
 
     Returns
     -------
     DataFrame
-        question, metric, variant, scope ("overall", a column of ``by`` or "within technique"),
-        part (the column's value), and the columns of :func:`analysis.correlation.correlation_table`
-        with ``p_holm`` and ``p_clustered_holm``, adjusted over all rows of a method and scope.
+        question, metric, variant, scope ("overall", "dataset", "backbone", or "within technique":
+        the partial correlation given the technique, does the metric know good from bad among
+        explanations of one kind?), part (the dataset or backbone), and the columns of
+        :func:`analysis.correlation.correlation_table` with ``p_holm`` and ``p_clustered_holm``,
+        adjusted over all rows of a method and scope.
     """
-    values, ratings, known = aligned(metric_values, labels, samples, "mode")
-    images, groups = joint(known, cluster), joint(known, technique)
+    values, ratings, known = align(metric_values, labels, samples, "mode")
+    images, groups = (pd.factorize(known[name])[0] for name in ("image", "technique"))
     parts = [
         correlation_table(
             values[rows],
@@ -66,54 +59,45 @@ def correlation_study(
             resamples=resamples,
             seed=seed,
         ).assign(scope=scope, part=part)
-        for scope, part, rows in _scopes(known, by)
+        for scope, part, rows in _scopes(known)
     ]
-    study = pd.concat(parts, ignore_index=True)
-    for number, name in enumerate(("scope", "part")):
-        study.insert(number, name, study.pop(name))
-    study.insert(0, "question", study.pop("rating"))
+    study = pd.concat(parts, ignore_index=True).rename(columns={"rating": "question"})
     pairs = study.pop("value")
     for number, name in enumerate(_KEY):
-        study.insert(1 + number, name, [pair[number] for pair in pairs])
+        study[name] = [pair[number] for pair in pairs]
     for name in ("p", "p_clustered"):
         families = study.groupby(["method", "scope"], sort=False)[name]
         study[f"{name}_holm"] = families.transform(holm)
-    return study
+    head = ["question", *_KEY, "scope", "part"]
+    return study[[*head, *(name for name in study.columns if name not in head)]]
 
 
 def explained_study(
-    metric_values: pd.DataFrame,
-    labels: pd.DataFrame,
-    samples: pd.DataFrame,
-    *,
-    technique: Sequence[str] = ("method", "backbone"),
+    metric_values: pd.DataFrame, labels: pd.DataFrame, samples: pd.DataFrame
 ) -> pd.DataFrame:
     """:func:`analysis.mixed_model.explained_beyond` for every question, metric and variant.
 
     Returns
     -------
     DataFrame
-        question, metric, variant, the columns of ``explained_beyond``, and p_holm over all
-        questions and metrics
+        question, metric, variant, the columns of ``explained_beyond`` with the technique as group,
+        and p_holm over all questions and metrics
     """
-    values, ratings, known = aligned(metric_values, labels, samples, "mean")
-    groups = joint(known, technique)
-    frames = []
-    for pair in values.columns:
-        for question in ratings.columns:
-            frame = explained_beyond(values[pair], ratings[question], groups)
-            for number, (name, value) in enumerate(
-                zip(("question", *_KEY), (question, *pair), strict=True)
-            ):
-                frame.insert(number, name, value)
-            frames.append(frame)
+    values, ratings, known = align(metric_values, labels, samples, "mean")
+    frames = [
+        explained_beyond(values[pair], ratings[question], known["technique"]).assign(
+            question=question, metric=pair[0], variant=pair[1]
+        )
+        for pair in values.columns
+        for question in ratings.columns
+    ]
     head = ["question", *_KEY, "quantity", "n", "groups", "estimate", "low", "high", "p", "note"]
-    study = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=head)
+    study = pd.concat(frames, ignore_index=True)[head] if frames else pd.DataFrame(columns=head)
     study["p_holm"] = study.groupby("quantity", sort=False)["p"].transform(holm)
     return study
 
 
-def aligned(
+def align(
     metric_values: pd.DataFrame, labels: pd.DataFrame, samples: pd.DataFrame, label: str
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Values and ratings as wide frames with the same rows, and what is known of these samples."""
@@ -127,15 +111,10 @@ def aligned(
     return numbers, ratings.loc[rows].astype(np.float64), known
 
 
-def joint(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
-    """One number for each combination of values of several columns."""
-    return np.asarray(frame.groupby(list(columns), dropna=False, sort=False).ngroup())
-
-
-def _scopes(known: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[str, str, np.ndarray]]:
+def _scopes(known: pd.DataFrame) -> Iterator[tuple[str, str, np.ndarray]]:
     every = np.ones(len(known), bool)
     yield OVERALL, "", every
-    for column in by:
+    for column in ("dataset", "backbone"):
         for value in sorted(known[column].dropna().unique()):
             yield column, str(value), (known[column] == value).to_numpy(bool)
     yield WITHIN, "", every
@@ -211,11 +190,7 @@ def correlation_tables(
     if no_images:
         known = known.assign(image=known["sample_id"])
         lacks["images"] = NO_IMAGES if len(rated_here) else ""
-    by = [name for name in ("dataset", "backbone") if known[name].notna().any()]
-    study = correlation_study(
-        values_used, rated, known, by=by, technique=["technique"], cluster=["image"],
-        resamples=resamples, seed=seed,
-    )  # fmt: skip
+    study = correlation_study(values_used, rated, known, resamples=resamples, seed=seed)
     beyond = values_used.iloc[:0] if no_techniques else values_used
     if no_techniques:
         study = study[study["scope"] != WITHIN].reset_index(drop=True)
@@ -223,7 +198,7 @@ def correlation_tables(
         lacks["within technique"] = NO_TECHNIQUES if len(rated_here) else ""
     tables = {
         "correlations": _with_direction(study, values),
-        "explained": explained_study(beyond, rated, known, technique=["technique"]),
+        "explained": explained_study(beyond, rated, known),
         "questions": _questions(rated, known, resamples, seed),
         "values": technique_values(values, known),
         "measured": _measured(values),
@@ -234,10 +209,7 @@ def correlation_tables(
         lacks |= dict.fromkeys(("values", "measured"), NO_VALUES)
     found = said_missing(tables, lacks)
     rest = [(name, why) for name, why in lacks.items() if why and name not in tables]
-    found["missing"] = pd.concat(
-        [found["missing"], pd.DataFrame(rest, columns=["section", "why"])], ignore_index=True
-    )
-    return found
+    return add_missing(found, rest)
 
 
 def technique_values(metric_values: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
@@ -271,9 +243,8 @@ def technique_values(metric_values: pd.DataFrame, samples: pd.DataFrame) -> pd.D
     table = grouped.agg(n="count", rows="size", estimate="mean", sd="std").reset_index()
     table["failed"] = table["rows"] - table["n"]
     n = table["n"].to_numpy(np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        free = np.where(n > 1, n - 1, np.nan)
-        reach = stdtrit(free, 0.975) * table["sd"].to_numpy() / np.sqrt(n)
+    free = np.where(n > 1, n - 1, np.nan)
+    reach = stdtrit(free, 0.975) * table["sd"].to_numpy() / np.sqrt(free + 1)
     table["low"], table["high"] = table["estimate"] - reach, table["estimate"] + reach
     table["note"] = np.select([n == 0, n == 1], ["no value", "one value: no interval"], "")
     return table[columns]
@@ -285,14 +256,11 @@ def _given(frame: pd.DataFrame | None, empty: pd.DataFrame) -> pd.DataFrame:
 
 def _with_direction(study: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """Say beside each metric whether higher or lower is better; empty if nobody knows."""
-    study = study.copy()
     if "direction" not in values or study.empty:
-        study["direction"] = ""
-        return study
+        return study.assign(direction="")
     known = values.assign(variant=values["variant"].fillna(""))
     sides = known.drop_duplicates(_KEY).set_index(_KEY)["direction"].fillna("")
-    study["direction"] = sides.reindex(pd.MultiIndex.from_frame(study[_KEY])).to_numpy()
-    return study
+    return study.assign(direction=sides.reindex(pd.MultiIndex.from_frame(study[_KEY])).to_numpy())
 
 
 def _questions(rated: pd.DataFrame, known: pd.DataFrame, resamples: int, seed: int) -> pd.DataFrame:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
 
-from analysis.annotator_values import demographics
-from analysis.kappa import LIKERT
+from analysis.annotators import FACTORS, demographics
 from analysis.suites.tables import Tables, said_missing
-from analysis.votes import describe_samples
+from analysis.votes import LIKERT, describe_samples
 
 STATUSES = ("ok", "zero", "constant", "nan")
-FACTORS = ("sex", "age_group", "country")
 UNSTATED = "not stated"
 
 
@@ -57,115 +55,100 @@ def dataset_tables(
         - ``people``: factor, group, n (annotators), votes, share (of votes)
         - ``study``: what, value; ``missing``: section, why
     """
+    images, explanations, perturbed, votes, annotators = (
+        None if frame is None or frame.empty else frame
+        for frame in (images, explanations, perturbed, votes, annotators)
+    )
     tables: Tables = {
-        **_images(images),
+        "splits": _count(images, ["dataset", "split"]),
+        "classes": _count(images, ["dataset", "label"]),
         "techniques": _techniques(explanations, votes, published),
-        **_perturbed(perturbed),
+        "perturbations": _count(perturbed, ["strength", "perturbation"]).sort_values(
+            ["strength", "perturbation"], ignore_index=True
+        ),
+        "strengths": _strengths(perturbed),
         **_votes(votes, explanations),
         "people": _people(votes, annotators),
+        "study": _study(images, explanations, votes),
     }
-    tables["study"] = _study(images, explanations, votes)
     lacks = {
-        "splits": "" if _there(images) else "no table of images was given",
-        "classes": "" if _there(images) else "no table of images was given",
-        "techniques": "" if _there(explanations) else "no table of explanations was given",
-        "perturbations": "" if _there(perturbed) else "no table of perturbed copies was given",
-        "strengths": "" if _there(perturbed) else "no table of perturbed copies was given",
-        "questions": "" if _there(votes) else "nobody has voted",
-        "stars": "" if _there(votes) else "nobody has voted",
-        "plan": "" if _there(votes) else "nobody has voted",
-        "people": "" if len(tables["people"]) else "nothing is known about the annotators",
+        name: f"no table of {what} was given"
+        for names, what, given in (
+            (("splits", "classes"), "images", images),
+            (("techniques",), "explanations", explanations),
+            (("perturbations", "strengths"), "perturbed copies", perturbed),
+        )
+        for name in names
+        if given is None
     }
+    if votes is None:
+        lacks |= dict.fromkeys(("questions", "stars", "plan"), "nobody has voted")
+    if tables["people"].empty:
+        lacks["people"] = "nothing is known about the annotators"
     return said_missing(tables, lacks)
 
 
-def _there(frame: pd.DataFrame | None) -> bool:
-    return frame is not None and len(frame) > 0
-
-
-def _frame(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(columns))
-
-
-def _images(images: pd.DataFrame | None) -> Tables:
-    found = {}
-    for name, column in (("splits", "split"), ("classes", "label")):
-        if images is None or images.empty:
-            found[name] = _frame([], ["dataset", column, "n"])
-            continue
-        counted = images.groupby(["dataset", column], sort=False).size()
-        found[name] = counted.rename("n").reset_index()
-    return found
+def _count(frame: pd.DataFrame | None, by: list[str]) -> pd.DataFrame:
+    if frame is None:
+        return pd.DataFrame(columns=[*by, "n"])
+    return frame.groupby(by, sort=False).size().rename("n").reset_index()
 
 
 def _techniques(
     explanations: pd.DataFrame | None, votes: pd.DataFrame | None, published: Collection[str] | None
 ) -> pd.DataFrame:
     head = ["technique", "method", "backbone", "kind", "extra", "n", *STATUSES, "rated"]
-    if explanations is None or explanations.empty:
-        return _frame([], head)
+    if explanations is None:
+        return pd.DataFrame(columns=head)
     known = describe_samples(explanations)
-    status = explanations.drop_duplicates("sample_id").set_index("sample_id")["status"]
+    known["status"] = explanations.drop_duplicates("sample_id")["status"].to_numpy()
     voted = [] if votes is None else votes["sample_id"].unique().tolist()
-    rated = known.index.isin(voted)
     rows = []
-    for technique, here in known.groupby("technique", sort=False).indices.items():
-        first = known.iloc[here[0]]
-        own = status.iloc[here]
+    for technique, here in known.groupby("technique", sort=False):
         row: dict[str, object] = {"technique": technique, "n": len(here)}
-        row |= {name: first[name] for name in ("method", "backbone", "kind")}
+        row |= {name: here[name].iloc[0] for name in ("method", "backbone", "kind")}
         row["extra"] = None if published is None else technique not in published
-        row |= {name: int((own == name).sum()) for name in STATUSES}
-        row["rated"] = int(rated[here].sum())
-        rows.append(row)
-    return _frame(rows, head)
+        row |= _statuses(here)
+        rows.append(row | {"rated": int(here.index.isin(voted).sum())})
+    return pd.DataFrame(rows, columns=head)
 
 
-def _perturbed(perturbed: pd.DataFrame | None) -> Tables:
-    head = ["strength", "n", "changed", *STATUSES]
-    if perturbed is None or perturbed.empty:
-        return {
-            "perturbations": _frame([], ["strength", "perturbation", "n"]),
-            "strengths": _frame([], head),
-        }
-    counted = perturbed.groupby(["strength", "perturbation"], sort=True).size()
-    rows = []
-    for strength, here in perturbed.groupby("strength", sort=True):
-        row = {"strength": strength, "n": len(here), "changed": float(here["changed"].mean())}
-        rows.append(row | {name: int((here["status"] == name).sum()) for name in STATUSES})
-    return {"perturbations": counted.rename("n").reset_index(), "strengths": _frame(rows, head)}
+def _statuses(frame: pd.DataFrame) -> dict[str, int]:
+    return {name: int((frame["status"] == name).sum()) for name in STATUSES}
+
+
+def _strengths(perturbed: pd.DataFrame | None) -> pd.DataFrame:
+    rows = [
+        {"strength": strength, "n": len(here), "changed": float(here["changed"].mean())}
+        | _statuses(here)
+        for strength, here in ([] if perturbed is None else perturbed.groupby("strength"))
+    ]
+    return pd.DataFrame(rows, columns=["strength", "n", "changed", *STATUSES])
 
 
 def _votes(votes: pd.DataFrame | None, explanations: pd.DataFrame | None) -> Tables:
-    questions, stars = ["question", "n", "samples", "annotators", "mean", "sd"], LIKERT
-    if votes is None or votes.empty:
-        return {
-            "questions": _frame([], questions),
-            "stars": _frame([], ["question", "rating", "n", "share"]),
-            "plan": _frame([], ["what", "of", "levels", "least", "mean", "most"]),
-        }
-    given = votes[votes["rating"].notna()]
+    given = None if votes is None else votes[votes["rating"].notna()]
     rows, shares = [], []
-    for question, here in given.groupby("question", sort=True):
-        row = {"question": question, "n": len(here)}
-        row |= {
-            "samples": here["sample_id"].nunique(),
-            "annotators": here["annotator_id"].nunique(),
-        }
-        row |= {"mean": here["rating"].mean(), "sd": here["rating"].std(ddof=1)}
-        rows.append(row)
-        for star in stars:
+    for question, here in [] if given is None else given.groupby("question", sort=True):
+        row = {"question": question, "n": len(here), "samples": here["sample_id"].nunique()}
+        row |= {"annotators": here["annotator_id"].nunique(), "mean": here["rating"].mean()}
+        rows.append(row | {"sd": here["rating"].std(ddof=1)})
+        for star in LIKERT:
             n = int((here["rating"] == star).sum())
             shares.append({"question": question, "rating": star, "n": n, "share": n / len(here)})
+    columns = ["question", "n", "samples", "annotators", "mean", "sd"]
     return {
-        "questions": _frame(rows, questions),
-        "stars": _frame(shares, ["question", "rating", "n", "share"]),
+        "questions": pd.DataFrame(rows, columns=columns),
+        "stars": pd.DataFrame(shares, columns=["question", "rating", "n", "share"]),
         "plan": _plan(given, explanations),
     }
 
 
-def _plan(given: pd.DataFrame, explanations: pd.DataFrame | None) -> pd.DataFrame:
+def _plan(given: pd.DataFrame | None, explanations: pd.DataFrame | None) -> pd.DataFrame:
     """How evenly people and samples met; a person and a sample count once, whatever was asked."""
+    columns = ["what", "of", "levels", "least", "mean", "most"]
+    if given is None:
+        return pd.DataFrame(columns=columns)
     met = given.drop_duplicates(["sample_id", "annotator_id"])
     rows = [
         _spread("annotators", "sample", met.groupby("sample_id").size()),
@@ -174,12 +157,12 @@ def _plan(given: pd.DataFrame, explanations: pd.DataFrame | None) -> pd.DataFram
     common = _in_common(met)
     if len(common):
         rows.append(_spread("samples in common", "pair of annotators", common))
-    if explanations is not None and len(explanations):
+    if explanations is not None:
         known = describe_samples(explanations).reindex(met["sample_id"].unique())
         for what, of in (("technique", "image"), ("image", "technique")):
             if known[of].notna().any():
                 rows.append(_spread(f"rated {what}s", of, known.groupby(of)[what].nunique()))
-    return _frame(rows, ["what", "of", "levels", "least", "mean", "most"])
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _spread(what: str, of: str, counts: pd.Series) -> dict[str, object]:
@@ -199,8 +182,8 @@ def _in_common(met: pd.DataFrame) -> pd.Series:
 
 def _people(votes: pd.DataFrame | None, annotators: pd.DataFrame | None) -> pd.DataFrame:
     head = ["factor", "group", "n", "votes", "share"]
-    if votes is None or votes.empty or annotators is None or annotators.empty:
-        return _frame([], head)
+    if votes is None or annotators is None:
+        return pd.DataFrame(columns=head)
     number = votes.groupby("annotator_id", sort=True).size()
     people, _ = demographics(annotators, number.index)
     rows = []
@@ -212,7 +195,7 @@ def _people(votes: pd.DataFrame | None, annotators: pd.DataFrame | None) -> pd.D
             own = int(number[(groups == group).to_numpy()].sum())
             row = {"factor": factor, "group": group, "n": int((groups == group).sum())}
             rows.append(row | {"votes": own, "share": own / int(number.sum())})
-    return _frame(rows, head)
+    return pd.DataFrame(rows, columns=head)
 
 
 def _in_order(group: object) -> tuple[bool, bool, str]:
@@ -230,16 +213,16 @@ def _study(
     def add(what: str, value: object) -> None:
         rows.append({"what": what, "value": str(value)})
 
-    if images is not None and len(images):
+    if images is not None:
         add("datasets", images["dataset"].nunique())
         add("images", len(images))
         add("classes", len(images[["dataset", "label"]].drop_duplicates()))
-    if explanations is not None and len(explanations):
+    if explanations is not None:
         known = describe_samples(explanations)
         add("techniques", known["technique"].nunique())
         add("explanations", len(known))
         add("explained images", known["image"].nunique())
-    if votes is not None and len(votes):
+    if votes is not None:
         add("votes", len(votes))
         add("samples", votes["sample_id"].nunique())
         add("annotators", votes["annotator_id"].nunique())
@@ -248,4 +231,4 @@ def _study(
         if "submitted_at" in votes and votes["submitted_at"].notna().any():
             add("first day", votes["submitted_at"].min().date())
             add("last day", votes["submitted_at"].max().date())
-    return _frame(rows, ["what", "value"])
+    return pd.DataFrame(rows, columns=["what", "value"])

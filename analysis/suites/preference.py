@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.critical_difference import critical_difference
 from analysis.preference import (
     annotator_means,
     score_differences,
@@ -17,27 +16,25 @@ from analysis.preference import (
 )
 from analysis.rankings import concordance, mean_positions, position_differences
 from analysis.suites.tables import Tables, said_missing
-from analysis.technique_ranking import technique_ranking
+from analysis.technique_ranking import critical_difference, rank_techniques
 from analysis.votes import COLUMNS, describe_samples
 
 SALIENCY = "saliency"
-_NO_VOTES = pd.DataFrame(
-    {name: pd.Series(dtype=object) for name in COLUMNS[:3]} | {"rating": pd.Series(dtype=float)}
-)
-_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
 NO_RANKINGS = "nobody ranked qualities or questions (Q7 to Q9)"
-_NO_RANKS = pd.DataFrame(
-    {
-        "annotator_id": pd.Series(dtype=object),
-        "question": pd.Series(dtype=object),
-        "item": pd.Series(dtype=object),
-        "position": pd.Series(dtype=float),
-    }
-)
 NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_KINDS = "no rated sample has a known kind of explanation"
 NO_BACKBONES = "no rated saliency explanation has a known backbone"
+
+
+def _empty(*names: str, number: str) -> pd.DataFrame:
+    columns = {name: pd.Series(dtype=object) for name in names}
+    return pd.DataFrame(columns | {number: pd.Series(dtype=float)})
+
+
+_NO_VOTES = _empty(*COLUMNS[:3], number="rating")
+_NO_RANKS = _empty("annotator_id", "question", "item", number="position")
+_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
 
 
 def preference_tables(
@@ -94,7 +91,7 @@ def preference_tables(
         "backbones": (no_backbones, scores_by, backbones),
         "backbone_differences": (no_backbones, score_differences, backbones),
         "top_techniques": (no_techniques, top_techniques, toward),
-        "ranking": (no_techniques, _ranking, toward),
+        "ranking": (no_techniques, rank_techniques, toward),
         "critical_difference": (no_techniques, _mean_ranks, toward),
     }
 
@@ -118,17 +115,6 @@ def _mean_ranks(
     votes: pd.DataFrame, shown: pd.DataFrame, directions: Mapping[str, int] | None
 ) -> pd.DataFrame:
     return critical_difference(annotator_means(votes, shown, directions=directions))
-
-
-def _ranking(
-    votes: pd.DataFrame, shown: pd.DataFrame, directions: Mapping[str, int] | None
-) -> pd.DataFrame:
-    """The ordinal model's order, and each technique's place in that of Bradley and Terry."""
-    ranked = technique_ranking(votes, shown, directions=directions)
-    other = technique_ranking(votes, shown, directions=directions, model="bradley_terry")
-    place = other.set_index("technique")["rank"].reindex(ranked["technique"])
-    ranked.insert(5, "rank_bradley_terry", place.to_numpy())
-    return ranked
 
 
 def ranking_tables(

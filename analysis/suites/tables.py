@@ -28,6 +28,12 @@ def said_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tabl
     return {**tables, MISSING: pd.DataFrame(rows, columns=["section", "why"])}
 
 
+def add_missing(tables: Tables, more: list[tuple[str, str]]) -> Tables:
+    """The tables with more rows (section, why) in ``missing``."""
+    said = pd.DataFrame(more, columns=["section", "why"])
+    return {**tables, MISSING: pd.concat([tables[MISSING], said], ignore_index=True)}
+
+
 def _nothing(table: pd.DataFrame) -> str:
     """Why no row has an estimate; empty if one has, or if the table has no such column."""
     if "estimate" not in table or table["estimate"].notna().any():

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.kappa import LIKERT
 from analysis.suites.agreement import agreement_tables
 from analysis.suites.bias import bias_tables
 from analysis.suites.tables import Tables, joined
+from analysis.votes import LIKERT
 
 
 def agreement_and_bias(

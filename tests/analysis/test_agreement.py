@@ -8,12 +8,12 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.agreement import (
-    agreement_by,
+    agreement_by_kind,
     agreement_summary,
     agreement_with_mode,
     pairwise_agreement,
 )
-from analysis.votes import wide_labels
+from analysis.votes import label_samples
 from tests.analysis.rows import one
 from tests.analysis.studies import study
 
@@ -124,7 +124,7 @@ def test_the_summary_has_all_measures_for_each_question() -> None:
 
 def test_agreement_by_kind_is_the_summary_of_each_part() -> None:
     frame = study()
-    table = agreement_by(frame, "kind", resamples=50)
+    table = agreement_by_kind(frame, resamples=50)
     part = agreement_summary(frame[frame["kind"] == "concept"], resamples=50)
     found = table[table["kind"] == "concept"].drop(columns="kind").reset_index(drop=True)
     pd.testing.assert_frame_equal(found, part)
@@ -165,7 +165,7 @@ def test_no_votes_give_an_empty_table() -> None:
     assert agreement_summary(study().iloc[:0]).empty
 
 
-def test_labels_are_the_smallest_mode_or_the_mean() -> None:
+def test_labels_are_the_smallest_mode() -> None:
     frame = pd.DataFrame(
         {
             "sample_id": ["a"] * 4 + ["b"],
@@ -174,8 +174,7 @@ def test_labels_are_the_smallest_mode_or_the_mean() -> None:
             "rating": [5, 2, 5, 2, 3],
         }
     )
-    assert wide_labels(frame)["Q1"].tolist() == [2, 3]
-    assert wide_labels(frame, "mean")["Q1"].tolist() == [3.5, 3]
+    assert label_samples(frame)["Q1"].tolist() == [2, 3]
 
 
 def test_votes_given_twice_are_an_error_that_names_one() -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.box_bias import MEASURES, box_bias, box_measures
+from analysis.box_bias import MEASURES, box_measures
+from analysis.similarity import correlate_similarity
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
 
@@ -70,23 +71,14 @@ def test_tiny_boxes_hold_no_pixel() -> None:
     assert found["sum_pos"].iloc[0] == 0
 
 
-@pytest.mark.parametrize("what", ["maps", "boxes"])
-def test_without_maps_or_boxes_every_row_says_so(what: str) -> None:
-    ratings, _, _ = simulate(Study(samples=20), 0)
-    maps = None if what == "maps" else np.ones((1, 4, 4))
-    boxes = None if what == "boxes" else _boxes((0, 0, 1, 1))
-    found = box_bias(maps, ["s"], boxes, ratings)
-    assert len(found) == len(MEASURES) * 2 * 4 and found["estimate"].isna().all()
-    assert found["note"].str.contains("saliency maps" if what == "maps" else "Q0.2").all()
-
-
 def test_what_all_annotators_of_a_sample_share_has_no_correlation_within() -> None:
     ratings, _, shown = simulate(Study(samples=40), 1)
     rng = np.random.default_rng(0)
     pairs = ratings[["sample_id", "annotator_id"]].drop_duplicates(ignore_index=True)
     boxes = pairs.assign(x0=0.0, y0=0.0, x1=rng.uniform(0.3, 1, len(pairs)), y1=1.0)
     maps = rng.random((40, 12, 12))
-    found = box_bias(maps, shown["sample_id"].tolist(), boxes, ratings)
+    values = box_measures(maps, shown["sample_id"].tolist(), boxes)
+    found = correlate_similarity(values, ratings, MEASURES)
     found = found[(found["question"] == "Q1") & (found["method"] == "pearson")]
     assert "does not differ" in one(found, measure="entropy", scope="within")["note"]
     assert np.isfinite(one(found, measure="entropy", scope="pooled")["estimate"])

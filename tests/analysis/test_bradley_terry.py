@@ -1,20 +1,14 @@
-"""Bradley-Terry strengths."""
+"""Ranks by Bradley and Terry's model."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from choix import ilsr_pairwise_dense
 
-from analysis.bradley_terry import (
-    BEATS,
-    bradley_terry,
-    comparable,
-    fit_strengths,
-    strengths_from_stars,
-    wins_from_stars,
-)
+from analysis.technique_ranking import BEATS, count_wins, rank_by_wins
 
-TEAMS = ["Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore"]
+# Milwaukee, Detroit, Toronto, New York, Boston, Cleveland, Baltimore
 BASEBALL = np.array(
     [
         [0, 7, 9, 7, 7, 9, 11],
@@ -31,82 +25,47 @@ BASEBALL = np.array(
 
 def test_baseball_agrees_with_the_published_fit() -> None:
     """American League 1987: Agresti 2002, doi:10.1002/0471249688, table 10.10; R's BradleyTerry2
-    (doi:10.18637/jss.v048.i09) prints these strengths and errors against Baltimore."""
+    (doi:10.18637/jss.v048.i09) prints these strengths against Baltimore."""
     published = [1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0]
-    errors = [0.3433, 0.3396, 0.3367, 0.3359, 0.3339, 0.3319]
-    fit = fit_strengths(BASEBALL)
-    assert fit.estimate - fit.estimate[-1] == pytest.approx(published, abs=5e-5)
-    spread = fit.covariance
-    against = [spread[i, i] + spread[6, 6] - 2 * spread[i, 6] for i in range(6)]
-    assert np.sqrt(against) == pytest.approx(errors, abs=5e-5)
+    strength = ilsr_pairwise_dense(BASEBALL)
+    assert strength - strength[-1] == pytest.approx(published, abs=5e-5)
+    assert rank_by_wins(BASEBALL).tolist() == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_two_items_have_the_log_odds_of_their_wins() -> None:
-    found = bradley_terry([[0, 30], [10, 0]], ["a", "b"]).set_index("item")["estimate"]
-    assert found["a"] - found["b"] == pytest.approx(np.log(3))
-
-
-def test_order_of_items_does_not_matter_and_best_comes_first() -> None:
+def test_order_of_items_does_not_matter() -> None:
     order = np.random.default_rng(0).permutation(7)
-    base = bradley_terry(BASEBALL, TEAMS)
-    mixed = bradley_terry(BASEBALL[np.ix_(order, order)], [TEAMS[place] for place in order])
-    assert base["item"].tolist() == mixed["item"].tolist()
-    assert base["estimate"].to_numpy() == pytest.approx(mixed["estimate"].to_numpy())
+    mixed = rank_by_wins(BASEBALL[np.ix_(order, order)])
+    assert mixed.tolist() == (order + 1).tolist()
 
 
 @pytest.mark.parametrize(
-    "wins", [[[0.0, 5.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]], [[0.0]], np.zeros((0, 0))]
+    "wins",
+    [
+        [[0, 5], [0, 0]],
+        [[0, 0], [0, 0]],
+        [[0, 1, 0], [1, 0, 1], [0, 0, 0]],  # the last never wins
+    ],
 )
-def test_without_a_finite_answer_there_is_a_note(wins: list[list[float]]) -> None:
-    found = bradley_terry(wins)
-    assert found["estimate"].isna().all() and (found["note"] != "").all()
+def test_without_finite_strengths_there_is_no_rank(wins: list[list[float]]) -> None:
+    assert np.isnan(rank_by_wins(np.array(wins, float))).all()
 
 
-def test_fords_condition_needs_a_way_back() -> None:
-    assert comparable(np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]))
-    assert not comparable(np.array([[0, 1, 0], [1, 0, 1], [0, 0, 0]]))
+def test_a_way_back_through_others_is_enough() -> None:
+    """A round of three wins: nobody is stronger."""
+    round_ = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    assert sorted(rank_by_wins(round_)) == [1, 2, 3]
 
 
 def test_wins_are_those_of_every_two_votes_of_a_block() -> None:
-    """Oracle: loops over all pairs of votes."""
+    """Oracle: loops over all pairs of votes of an annotator on a question."""
     rng = np.random.default_rng(1)
-    votes = [(block, rng.integers(3), rng.integers(5)) for block in range(4) for _ in range(9)]
-    counts = np.zeros((4, 3, 5), np.int64)
+    annotator, question = np.repeat([0, 0, 3, 3], 9), np.repeat([0, 2, 0, 2], 9)
+    technique, rating = rng.integers(0, 3, 36), rng.integers(1, 6, 36)
     expected = np.zeros((3, 3))
-    for block, technique, star in votes:
-        counts[block, technique, star] += 1
-    for block, technique, star in votes:
-        for other_block, other, other_star in votes:
-            if block == other_block and technique != other:
-                expected[technique, other] += BEATS[star, other_star] / 9
-    assert wins_from_stars(counts)[0] == pytest.approx(expected)
-
-
-def test_sandwich_agrees_with_scores_of_every_comparison() -> None:
-    """Oracle: each vote's score is the sum over its comparisons, each sample's over its votes."""
-    rng = np.random.default_rng(2)
-    size = 48
-    annotator, sample = np.repeat(np.arange(4), 12), np.tile(np.arange(12), 4)
-    technique, question = sample % 3, np.zeros(size, np.intp)
-    rating = np.clip(rng.integers(1, 6, size), 1, 5)
-    found = strengths_from_stars(annotator, sample, question, technique, rating)
-    assert found is not None
-    fit, spread = found
-    chance = 1 / (1 + np.exp(-np.subtract.outer(fit.estimate, fit.estimate)))
-    by_sample, by_annotator = np.zeros((12, 3)), np.zeros((4, 3))
-    for i in range(size):
-        for j in range(size):
-            if annotator[i] != annotator[j] or technique[i] == technique[j]:
-                continue
-            one, two = technique[i], technique[j]
-            excess = (BEATS[rating[i] - 1, rating[j] - 1] - chance[one, two]) / 12
-            score = np.zeros(3)
-            score[one], score[two] = excess, -excess
-            by_sample[sample[i]] += score
-            by_annotator[annotator[i]] += score / 2
-    bread = fit.covariance
-    expected = [bread @ (sums.T @ sums) @ bread * n / (n - 1) for sums, n in
-                ((by_sample, 12), (by_annotator, 4))]  # fmt: skip
-    assert spread.parts[0] == pytest.approx(expected[0])
-    assert spread.parts[1] == pytest.approx(expected[1])
-    assert by_annotator.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
+    for i in range(36):
+        for j in range(36):
+            alike = annotator[i] == annotator[j] and question[i] == question[j]
+            if alike and technique[i] != technique[j]:
+                won = BEATS[rating[i] - 1, rating[j] - 1] / 9
+                expected[technique[i], technique[j]] += won
+    assert count_wins(annotator, question, technique, rating) == pytest.approx(expected)

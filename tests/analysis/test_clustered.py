@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.clustered import (
+from analysis.contrasts import (
     cluster_variance,
     clustered_correlation,
     clustered_difference,

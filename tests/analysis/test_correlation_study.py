@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from analysis.correlation import explained_beyond
-from analysis.mixed_model import random_intercept
+from analysis.mixed_model import explained_beyond, random_intercept
 from analysis.resampling import holm
 from analysis.suites.correlation import correlation_study, explained_study
+from analysis.votes import describe_samples
 from tests.analysis.rows import one
 
 Tables = tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]
@@ -36,7 +36,8 @@ def planted(images: int = 24, seed: int = 0) -> Tables:
                 values.append((name, "none", "a", np.nan))
     samples = pd.DataFrame(rows, columns=["sample_id", "dataset", "image_id", "method", "backbone"])
     metrics = pd.DataFrame(values, columns=["sample_id", "metric", "variant", "value"])
-    return metrics, pd.DataFrame(labels, columns=["sample_id", "question", "mode"]), samples
+    rated = pd.DataFrame(labels, columns=["sample_id", "question", "mode"])
+    return metrics, rated, describe_samples(samples).reset_index()
 
 
 def test_the_study_has_every_scope_and_equals_scipy_in_one() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.critical_difference import (
+from analysis.technique_ranking import (
     critical_difference,
     critical_gap,
     group_letters,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from analysis.clustered import cluster_variance
+from analysis.contrasts import cluster_variance
 from analysis.ordinal_model import fit_cumulative_logit, sandwich
 from tests.analysis.simulated import Study, simulate
 
@@ -40,6 +41,16 @@ def test_housing_data_agree_with_the_published_fit() -> None:
     assert fit.thresholds == pytest.approx([-0.4961353, 0.6907083], abs=2e-6)
     # R inverts the observed information, we the expected one
     assert np.sqrt(np.diag(fit.covariance)) == pytest.approx(errors, rel=0.015)
+
+
+def test_housing_data_agree_with_the_ordered_model_of_statsmodels() -> None:
+    data = _housing()
+    fit = fit_cumulative_logit(data["satisfaction"].to_numpy(), data[["type", "contact"]])
+    dummies = pd.get_dummies(data[["type", "contact"]], drop_first=True).astype(float)
+    peer = OrderedModel(data["satisfaction"], dummies, distr="logit").fit(method="bfgs", disp=0)
+    assert fit.coefficients == pytest.approx(peer.params.to_numpy()[:4], abs=1e-4)
+    errors = np.sqrt(np.diag(fit.covariance))
+    assert errors == pytest.approx(peer.bse.to_numpy()[:4], rel=0.015)
 
 
 def test_unused_category_and_order_of_votes_do_not_matter() -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis import preference
 from analysis.preference import (
     annotator_means,
     score_differences,
@@ -14,7 +15,7 @@ from analysis.preference import (
     technique_scores,
     top_techniques,
 )
-from analysis.technique_ranking import technique_ranking
+from analysis.technique_ranking import rank_techniques
 from analysis.votes import describe_samples, turned
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
@@ -27,9 +28,10 @@ def _smallest_mode(stars: list[int]) -> int:
     return min(set(stars), key=lambda star: (-stars.count(star), star))
 
 
-def test_mean_mode_of_a_technique_is_that_of_a_loop() -> None:
+def test_mean_mode_of_a_technique_is_that_of_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings, _, shown = simulate(STUDY, 0)
-    found = technique_scores(ratings, shown, dimensions=DIMENSIONS)
+    monkeypatch.setattr(preference, "DIMENSIONS", DIMENSIONS)
+    found = technique_scores(ratings, shown)
     modes = []
     for sample in shown.loc[shown["method"] == "m2", "sample_id"]:
         votes = ratings[ratings["sample_id"] == sample]
@@ -95,51 +97,53 @@ def _stars(table: dict[str, list[int]]) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.DataFrame(rows), samples
 
 
-def test_favourites_are_counted_and_ties_share_the_last_place() -> None:
+def test_favourites_are_counted_and_ties_share_the_last_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(preference, "TOP", 2)
     ratings, samples = _stars({"w": [5, 1], "x": [4, 5], "y": [4, 2], "z": [1, 4]})
-    found = top_techniques(ratings, samples, top=2).set_index("technique")
+    found = top_techniques(ratings, samples).set_index("technique")
     assert found["count"].to_dict() == {"w": 1.0, "x": 1.5, "y": 0.5, "z": 1.0}
     assert found["count"].sum() == 2 * 2 and (found["n"] == 2).all()
 
 
-def test_interval_of_favourites_is_wilsons() -> None:
-    """statsmodels 0.15.0: proportion_confint(4, 15, method="wilson")."""
+def test_interval_of_favourites_is_wilsons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of fifteen, by scipy."""
+    monkeypatch.setattr(preference, "TOP", 1)
     table = {"w": [5] * 4 + [1] * 11, "x": [1] * 4 + [5] * 11}
-    found = top_techniques(*_stars(table), top=1).set_index("technique").loc["w"]
-    expected = (0.10897453325692366, 0.5195043405598057)
-    assert (found["low"], found["high"]) == pytest.approx(expected)
+    found = top_techniques(*_stars(table)).set_index("technique").loc["w"]
+    expected = stats.binomtest(4, 15).proportion_ci(method="wilson")
+    assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high))
 
 
-def test_questions_of_the_other_direction_are_mirrored() -> None:
+def test_questions_of_the_other_direction_are_mirrored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preference, "TOP", 1)
     ratings, samples = _stars({"w": [5, 5], "x": [1, 2]})
     assert turned(ratings, {"Q1": -1})["rating"].tolist() == [1, 1, 5, 4]
-    found = top_techniques(ratings, samples, top=1, directions={"Q1": -1})
+    found = top_techniques(ratings, samples, directions={"Q1": -1})
     assert found["technique"].iloc[0] == "x"
 
 
 def test_rankings_by_both_models_agree_with_what_was_planted() -> None:
     ratings, _, shown = simulate(STUDY, 5)
-    ordinal = technique_ranking(ratings, shown)
-    pairs = technique_ranking(ratings, shown, model="bradley_terry")
-    assert ordinal["technique"].iloc[0] == pairs["technique"].iloc[0] == "m5/resnet"
-    both = ordinal.set_index("technique")["estimate"], pairs.set_index("technique")["estimate"]
-    assert stats.spearmanr(both[0], both[1].reindex(both[0].index)).statistic > 0.9
-    for found in (ordinal, pairs):
-        assert found["estimate"].sum() == pytest.approx(0, abs=1e-9)
-        assert ((found["rank_low"] <= found["rank"]) & (found["rank"] <= found["rank_high"])).all()
-        assert "a" in found["groups"].iloc[0] or found["groups"].iloc[0] == ""
+    found = rank_techniques(ratings, shown)
+    assert found["technique"].iloc[0] == "m5/resnet"
+    assert found["rank_bradley_terry"].iloc[0] == 1
+    assert stats.spearmanr(found["rank"], found["rank_bradley_terry"]).statistic > 0.9
+    assert found["estimate"].sum() == pytest.approx(0, abs=1e-9)
+    assert ((found["rank_low"] <= found["rank"]) & (found["rank"] <= found["rank_high"])).all()
+    assert "a" in found["groups"].iloc[0] or found["groups"].iloc[0] == ""
 
 
 def test_ranking_of_mirrored_stars_is_reversed() -> None:
     ratings, _, shown = simulate(STUDY, 6)
-    base = technique_ranking(ratings, shown)
-    back = technique_ranking(ratings, shown, directions={"Q1": -1, "Q2": -1})
+    base = rank_techniques(ratings, shown)
+    back = rank_techniques(ratings, shown, directions={"Q1": -1, "Q2": -1})
     assert back["technique"].tolist() == base["technique"].tolist()[::-1]
 
 
-@pytest.mark.parametrize("model", ["ordinal", "bradley_terry"])
 @pytest.mark.parametrize("what", ["one star", "no votes", "one technique", "one annotator"])
-def test_thin_studies_are_ranked_with_a_note(model: str, what: str) -> None:
+def test_thin_studies_are_ranked_with_a_note(what: str) -> None:
     ratings, _, shown = simulate(Study(samples=60), 7)
     if what == "one star":
         ratings = ratings.assign(rating=2)
@@ -149,7 +153,7 @@ def test_thin_studies_are_ranked_with_a_note(model: str, what: str) -> None:
         ratings = ratings[ratings["annotator_id"] == "a00"]
     else:
         shown = shown.assign(technique="only")
-    found = technique_ranking(ratings, shown, model=model)
+    found = rank_techniques(ratings, shown)
     assert (found["note"] != "").all()
     if what != "one annotator":
         assert found["estimate"].isna().all()
@@ -166,9 +170,3 @@ def test_annotator_means_are_blocks_for_the_critical_difference() -> None:
 def test_images_of_two_datasets_with_one_number_are_two_images() -> None:
     samples = pd.DataFrame({"sample_id": ["s", "t"], "dataset": ["a", "b"], "image_id": ["1", "1"]})
     assert describe_samples(samples)["image"].tolist() == ["a/1", "b/1"]
-
-
-def test_unknown_model_is_refused() -> None:
-    ratings, _, shown = simulate(Study(samples=12), 0)
-    with pytest.raises(ValueError, match="must be one of"):
-        technique_ranking(ratings, shown, model="elo")

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.bias import group_tests
 from analysis.order_effects import order_effects
 from analysis.ordinal_model import ordinal_model
-from analysis.technique_ranking import technique_ranking
+from analysis.technique_ranking import rank_techniques
 from tests.analysis.rows import one
 from tests.analysis.simulated import BRIDGE, Study, expected_stars, simulate
 
@@ -66,7 +66,7 @@ def test_planted_order_of_techniques_is_covered_and_found() -> None:
     best: list[bool] = []
     for seed in range(STUDIES):
         ratings, _, shown = simulate(study, seed)
-        ranking = technique_ranking(ratings, shown)
+        ranking = rank_techniques(ratings, shown)
         for number, value in enumerate(truth):
             row = one(ranking, technique=f"m{number}/resnet")
             covered.append(_covers(row, value))

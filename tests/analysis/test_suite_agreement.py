@@ -7,12 +7,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
-from analysis.agreement import agreement_by, agreement_summary, agreement_with_mode
-from analysis.annotator_values import annotator_values
+from analysis.agreement import agreement_by_kind, agreement_summary, agreement_with_mode
+from analysis.annotators import annotator_values
 from analysis.bias import group_tests
 from analysis.box_bias import MEASURES as BOX_MEASURES
-from analysis.kappa import cohen_kappa
 from analysis.suites.agreement import MOST_PAIRED, kind_agreement_differences
 from tests.analysis.lacking import LACKS, lacking
 from tests.analysis.rows import one
@@ -34,7 +34,7 @@ def test_tables_are_those_of_the_single_functions_clustered_on_images(
     boot = {"cluster": "image_id", "resamples": 60}
     expected = agreement_summary(joined, **boot)  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(tables["agreement"], expected)
-    expected = agreement_by(joined, "kind", **boot)
+    expected = agreement_by_kind(joined, **boot)
     pd.testing.assert_frame_equal(tables["kinds"], expected)
     tests = group_tests(ratings, people, permutations=60)
     pd.testing.assert_frame_equal(tables["group_tests"], tests)
@@ -97,7 +97,7 @@ def test_a_wider_scale_changes_kappa_as_its_weights_say() -> None:
         wide[wide["annotator_id"] == name].set_index("sample_id")["rating"]
         for name in ("a00", "a01")
     )
-    expected = cohen_kappa(a, b.reindex(a.index), "quadratic", scale)["estimate"].iloc[0]
+    expected = cohen_kappa_score(a, b.reindex(a.index), weights="quadratic", labels=scale)
     found = one(tables["pairs"], first="a00", second="a01", question="Q1")
     assert found["estimate"] == pytest.approx(expected, abs=1e-12)
     values = annotator_values(wide, scale)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.likeness import likeness_correlations
-from analysis.text_bias import MEASURES, text_bias, text_similarity
+from analysis.similarity import TEXT_MEASURES, correlate_similarity, measure_texts
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
 
@@ -24,45 +21,26 @@ def _frames(said: str, wrote: str) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def test_rouge_is_the_f_measure_of_shared_stems() -> None:
     """Of 7 and 10 words 5 are shared, 4 of them in order: 2*5/17 and 2*4/17."""
-    pytest.importorskip("rouge_score")
-    values, _ = text_similarity(*_frames(SAID, WROTE))
+    values, _ = measure_texts(*_frames(SAID, WROTE))
     assert values["rouge1"].iloc[0] == pytest.approx(10 / 17)
     assert values["rougeL"].iloc[0] == pytest.approx(8 / 17)
 
 
 def test_bleu_of_equal_and_of_unrelated_texts() -> None:
-    pytest.importorskip("sacrebleu")
-    assert text_similarity(*_frames(SAID, SAID.upper()))[0]["bleu"].iloc[0] == pytest.approx(1)
-    assert text_similarity(*_frames("cat", "dog"))[0]["bleu"].iloc[0] == 0
+    assert measure_texts(*_frames(SAID, SAID.upper()))[0]["bleu"].iloc[0] == pytest.approx(1)
+    assert measure_texts(*_frames("cat", "dog"))[0]["bleu"].iloc[0] == 0
 
 
 def test_bleu_by_hand() -> None:
     """Clipped precisions 5/7, 2/6, 1/5 and, smoothed from 0, (1/2)/4; brevity exp(1 - 10/7)."""
-    pytest.importorskip("sacrebleu")
     shares = [5 / 7, 2 / 6, 1 / 5, 0.5 / 4]
     expected = np.exp(np.mean(np.log(shares)) + 1 - 10 / 7)
-    values, _ = text_similarity(*_frames(SAID, WROTE))
+    values, _ = measure_texts(*_frames(SAID, WROTE))
     assert values["bleu"].iloc[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "lost"),
-    [
-        ("sacrebleu.metrics", "sacrebleu", ["bleu"]),
-        ("rouge_score.rouge_scorer", "rouge-score", ["rouge1", "rougeL"]),
-    ],
-)
-def test_a_library_that_is_not_installed_is_named(
-    monkeypatch: pytest.MonkeyPatch, module: str, package: str, lost: list[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, module.split(".", maxsplit=1)[0], None)
-    monkeypatch.setitem(sys.modules, module, None)
-    values, note = text_similarity(*_frames(SAID, WROTE))
-    assert values[lost].isna().all(axis=None) and f"{package} is not installed" in note
-
-
 @pytest.mark.parametrize("texts", [None, "empty", "blank", "elsewhere"])
-def test_without_texts_every_row_says_so(texts: str | None) -> None:
+def test_without_texts_there_is_a_reason_and_no_number(texts: str | None) -> None:
     ratings, _, shown = simulate(Study(samples=20), 0)
     sentences = shown[["sample_id"]].assign(sentence=SAID)
     frame = ratings[["sample_id", "annotator_id"]].drop_duplicates()
@@ -71,19 +49,19 @@ def test_without_texts_every_row_says_so(texts: str | None) -> None:
         "blank": frame.assign(text="  "),
         "elsewhere": frame.assign(text=WROTE, sample_id="other"),
     }.get(str(texts))
-    found = text_bias(sentences, descriptions, ratings)
-    assert len(found) == len(MEASURES) * 2 * 4
-    assert found["estimate"].isna().all() and found["note"].str.contains("Q0.1").all()
+    values, why = measure_texts(sentences, descriptions)
+    found = correlate_similarity(values, ratings, TEXT_MEASURES)
+    assert len(found) == len(TEXT_MEASURES) * 2 * 4 and found["estimate"].isna().all()
+    assert "Q0.1" in why and (found["note"] != "").all()
 
 
 def test_no_sentences_is_said() -> None:
-    ratings, _, _ = simulate(Study(samples=20), 0)
     _, descriptions = _frames(SAID, WROTE)
-    assert text_bias(None, descriptions, ratings)["note"].str.contains("no concept").all()
+    assert measure_texts(None, descriptions)[1] == "no concept sentences"
 
 
 def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared() -> None:
-    """Own likeness pushes the stars of one pair; quality moves stars and likeness of all."""
+    """Own similarity pushes the stars of one pair; quality moves stars and similarity of all."""
     rng = np.random.default_rng(0)
     sample, who = np.divmod(np.arange(300 * 6), 6)
     quality, own = rng.normal(size=300)[sample], rng.normal(size=1800)
@@ -94,7 +72,7 @@ def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared()
         rating = np.clip(np.round(stars), 1, 5)
         ratings = pd.DataFrame(keys | {"question": "Q1", "rating": rating})
         values = pd.DataFrame(keys | {"like": quality + own})
-        found = likeness_correlations(values, ratings, ["like"])
+        found = correlate_similarity(values, ratings, ["like"])
         return found[found["method"] == "pearson"]
 
     quality_only, biased = found(0.0), found(0.4)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from analysis.kappa_bootstrap import bootstrap_kappa
+from analysis.kappa import bootstrap_kappa, sum_by_cluster
 from analysis.resampling import cluster_counts
 from tests.benchmarks.test_ratios import timed
 
@@ -22,7 +22,7 @@ def test_bootstrap_of_quadratic_kappa_against_a_loop_over_scikit_learn() -> None
     clusters = np.arange(SAMPLES)
 
     def quick() -> np.ndarray:
-        return bootstrap_kappa(votes, label, clusters, 5, "quadratic", resamples=RESAMPLES, seed=0)
+        return bootstrap_kappa(sum_by_cluster(votes.T, label.T, clusters), RESAMPLES, 0)
 
     counts = next(iter(cluster_counts(SAMPLES, RESAMPLES, 0))).astype(int)
     cells = [(number % 7, number % columns) for number in range(LOOPED)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.clustered import clustered_mean, codes_of
-from analysis.equivalence import contrast_row
+from analysis.contrasts import clustered_mean, codes_of, contrast_row
 from analysis.preference import DIMENSIONS
-from analysis.votes import describe_samples, wide_labels
+from analysis.votes import describe_samples, label_samples
 
 FACTS = ["fact", "n", "estimate", "low", "high", "note"]
 
@@ -120,7 +119,7 @@ def _kinds(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]
     """
     if votes.empty:
         return []
-    labels = wide_labels(votes)
+    labels = label_samples(votes)
     known = describe_samples(samples).reindex(labels.index)
     known = known[known[["kind", "technique", "image"]].notna().all(axis=1)]
     rows = []
@@ -131,7 +130,7 @@ def _kinds(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]
             values = values[values.notna()] if asked else values[:0]
             shared = here.loc[values.index]
             codes = [codes_of(shared[name].to_numpy(object)) for name in ("technique", "image")]
-            found = contrast_row(clustered_mean(values.to_numpy(np.float64), *codes), np.nan)
+            found = contrast_row(clustered_mean(values.to_numpy(np.float64), *codes))
             kept = {name: found[name] for name in ("n", "estimate", "low", "high", "note")}
             rows.append({"fact": f"{kind}_{dimension}"} | kept)
     return rows

@@ -1,0 +1,153 @@
+"""Do annotators prefer explanations similar to their own words (Q0.1) and boxes (Q0.2)?
+
+Figure 11 of the first PASTA paper, doi:10.48550/arXiv.2411.02470; for boxes see also
+:mod:`analysis.box_bias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+
+from analysis.contrasts import clustered_correlation, codes_of, without_means
+from analysis.resampling import Codes, holm
+
+TEXT_MEASURES = ("bleu", "rouge1", "rougeL")
+METHODS = ("pearson", "spearman")
+SCOPES = ("pooled", "within")
+_COLUMNS = ["measure", "question", "scope", "method", "n", "estimate", "low", "high"]
+_COLUMNS += ["p", "p_holm", "note"]
+
+Compared = tuple[np.ndarray, np.ndarray, list[Codes]]
+
+
+def measure_texts(
+    sentences: pd.DataFrame | None, descriptions: pd.DataFrame | None
+) -> tuple[pd.DataFrame, str]:
+    """BLEU and ROUGE of each concept sentence against the text of each annotator of the sample.
+
+    BLEU of one sentence with up to four-word phrases as far as both texts are long enough
+    (sacrebleu, ``effective_order``), as a share from 0 to 1; ROUGE-1 and ROUGE-L as F measures on
+    word stems (rouge-score). Capitals do not matter. Equal pairs of texts are compared once.
+
+    Parameters
+    ----------
+    sentences
+        Columns sample_id, sentence: what the explanation says.
+    descriptions
+        Columns sample_id, annotator_id, text.
+
+    References
+    ----------
+    Papineni et al. 2002, doi:10.3115/1073083.1073135; Post 2018, doi:10.18653/v1/W18-6319;
+    Lin 2004, https://aclanthology.org/W04-1013
+
+    Returns
+    -------
+    A frame with sample_id, annotator_id, bleu, rouge1, rougeL; and a note on what is missing
+    """
+    columns = ["sample_id", "annotator_id", *TEXT_MEASURES]
+    empty = pd.DataFrame(columns=columns)
+    if descriptions is None or "text" not in descriptions or not len(descriptions):
+        return empty, "no Q0.1 texts"
+    if sentences is None or not len(sentences):
+        return empty, "no concept sentences"
+    pairs = descriptions.merge(sentences[["sample_id", "sentence"]], on="sample_id")
+    for name in ("text", "sentence"):
+        pairs = pairs[pairs[name].notna() & (pairs[name].astype(str).str.strip() != "")]
+    if not len(pairs):
+        return empty, "no Q0.1 texts on samples with a concept sentence"
+    # They load NLTK and scikit-learn, two seconds that ratings without texts need not wait.
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import DefaultTokenizer
+    from sacrebleu.metrics.bleu import BLEU
+
+    place, distinct = pd.factorize(pd.MultiIndex.from_frame(pairs[["sentence", "text"]]))
+    bleu = BLEU(effective_order=True, lowercase=True)
+    words = DefaultTokenizer(use_stemmer=True)
+    words.tokenize = lru_cache(maxsize=100_000)(words.tokenize)  # each text is in many pairs
+    rouge = RougeScorer(["rouge1", "rougeL"], tokenizer=words)
+    rows = []
+    for sentence, text in distinct:
+        found = rouge.score(text, sentence)
+        row = {"bleu": bleu.sentence_score(sentence, [text]).score / 100}
+        rows.append(row | {name: score.fmeasure for name, score in found.items()})
+    values = pd.DataFrame(rows, columns=list(TEXT_MEASURES)).iloc[place].reset_index(drop=True)
+    result = pairs[["sample_id", "annotator_id"]].reset_index(drop=True)
+    return result.join(values), ""
+
+
+def correlate_similarity(
+    values: pd.DataFrame, ratings: pd.DataFrame, measures: Sequence[str]
+) -> pd.DataFrame:
+    """Correlate properties of (sample, annotator) with the annotator's votes on the sample.
+
+    ``pooled`` correlates all votes, as published. It cannot tell a bias from a good explanation:
+    one that names the right parts is both liked and like what people wrote. ``within`` first takes
+    the means of every sample and of every annotator out of both, so that it asks whether, of the
+    annotators who saw the same explanation, the one whose own words or boxes are closer to it gave
+    more stars. Intervals allow for votes that share a sample or an annotator; ``p_holm`` corrects
+    among the tests of one scope and method.
+
+    Parameters
+    ----------
+    values
+        Columns sample_id, annotator_id and the measures.
+    ratings
+        Columns sample_id, annotator_id, question, rating.
+
+    Returns
+    -------
+    DataFrame with measure, question, scope, method, n, estimate, low, high, p, p_holm, note
+    """
+    keys = ["sample_id", "annotator_id"]
+    joined = ratings[ratings["rating"].notna()].merge(values, on=keys, how="inner")
+    # Numbers are told apart faster than texts, and that is done for every correlation.
+    joined = joined.assign(**{name: pd.factorize(joined[name])[0] for name in keys})
+    questions = [str(name) for name in sorted(ratings["question"].dropna().unique())]
+    rows = []
+    for measure in measures:
+        for question in questions:
+            here = joined[(joined["question"] == question) & joined[measure].notna()]
+            for scope in SCOPES:
+                compared = _compared(here, measure, scope)
+                for method in METHODS:
+                    head = {"measure": measure, "question": question}
+                    head |= {"scope": scope, "method": method}
+                    rows.append(head | _correlation(compared, scope, method))
+    frame = pd.DataFrame(rows, columns=_COLUMNS)
+    if len(frame):
+        frame["p_holm"] = frame.groupby(["scope", "method"])["p"].transform(holm)
+    return frame
+
+
+def _compared(here: pd.DataFrame, measure: str, scope: str) -> Compared:
+    """The measure and the stars, and the sample and annotator of each; within: without means."""
+    x = here[measure].to_numpy(np.float64)
+    y = here["rating"].to_numpy(np.float64)
+    clusters: list[Codes] = [codes_of(here[name]) for name in ("sample_id", "annotator_id")]
+    if scope == "within" and len(x):
+        shared = np.bincount(clusters[0])[clusters[0]] > 1  # a vote alone has nothing to compare
+        x, y = x[shared], y[shared]
+        clusters = [codes_of(codes[shared]) for codes in clusters]
+        x, y = _cleared(x, clusters), _cleared(y, clusters)
+    return x, y, clusters
+
+
+def _correlation(compared: Compared, scope: str, method: str) -> dict[str, object]:
+    x, y, clusters = compared
+    row = clustered_correlation(x, y, *clusters, method=method)
+    constant = scope == "within" and row["note"] == "one of the two does not vary"
+    why = "it does not differ between the annotators of a sample" if constant else str(row["note"])
+    return row | {"note": why}
+
+
+def _cleared(values: np.ndarray, clusters: list[Codes]) -> np.ndarray:
+    """Without the means; rounding that is left of a constant is no signal."""
+    left = without_means(values, *clusters)
+    return np.where(
+        np.abs(left) < 1e-9 * max(float(np.abs(values).max(initial=0)), 1e-300), 0, left
+    )
