@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pasta.paths import FIGURES, project_root
 from pasta.registry import Registry
-from reports.source.document import Document
+from reports.source.document import Document, Report
 from reports.source.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
@@ -25,7 +25,7 @@ from reports.source.provenance import provenance
 from reports.source.typesetting import typeset
 
 FOLDER = FIGURES.parent
-REPORTS: Registry[Callable[[Found], Document]] = Registry("report")
+REPORTS: Registry[Callable[[Found], Document | Report]] = Registry("report")
 
 
 def names() -> dict[str, str]:
@@ -81,7 +81,7 @@ def dataset(found: Found) -> Document:
     about="how far annotators agree, and whether it matters who they are",
     reads=(VOTES, "analyse/agreement", "analyse/bias"),
 )
-def agreement(found: Found) -> Document:
+def agreement(found: Found) -> Report:
     """Kappa and demographic bias."""
     asked = {name: found.protocol.question(name).wording for name in found.protocol.stars}
     return agreement_report(found.parts.get("agreement", {}), found.simulated, questions=asked)

@@ -7,7 +7,7 @@ PDF. Numbers become text here, so that the template has nothing to compute.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -71,7 +71,7 @@ class Note(_Words):
     """A box: what is missing, what to be careful with, or what a section is about."""
 
     text: str
-    kind: Literal["missing", "caution", "about"] = "about"
+    kind: Literal["missing", "caution"]
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,57 @@ class Document:
     blocks: Sequence[Block] = field(default_factory=list)
     simulated: bool = False
     compact: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report whose prose is in ``templates/<name>.typ``, and the values that it reads there.
+
+    Values are texts, counts, truth values, None, tables (:func:`cells`), figures, picture files,
+    and lists and mappings of these; other numbers have to be formatted before.
+    """
+
+    name: str
+    simulated: bool
+    content: Mapping[str, Any]
+
+
+def cells(frame: pd.DataFrame, columns: str | Sequence[str]) -> dict[str, Any]:
+    """Write rows of a frame as texts, for ``rows`` in ``report.typ``.
+
+    Parameters
+    ----------
+    frame
+        The rows.
+    columns
+        Names, each with its format after a colon if it is no text: ``"question n:0 low:interval"``.
+        An interval goes from ``low`` to ``high`` (or ``score_low`` to ``score_high``).
+
+    Returns
+    -------
+    Mapping with columns (the names), left (whether cells start at the left) and rows
+    """
+    parts = columns.split() if isinstance(columns, str) else columns
+    pairs = [name.partition(":")[::2] for name in parts]
+    written = []
+    for name, form in pairs:
+        if form == "interval":
+            ends = zip(frame[name], frame[name.replace("low", "high")], strict=True)
+            written.append([words.interval(low, high) for low, high in ends])
+        else:
+            write = _WRITTEN[form or "text"]
+            known = frame[name].notna() & (frame[name] != "")
+            written.append(
+                [
+                    write(value) if there else words.DASH
+                    for value, there in zip(frame[name], known, strict=True)
+                ]
+            )
+    return {
+        "columns": [name for name, _ in pairs],
+        "left": [not form for _, form in pairs],
+        "rows": [list(row) for row in zip(*written, strict=True)],
+    }
 
 
 def spans(text: str) -> list[dict[str, str]]:

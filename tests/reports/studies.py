@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pypdfium2
+from matplotlib.figure import Figure
 
-from reports.source.document import Bullets, Document, Note, Table, Text
+from reports.source.document import Bullets, Document, Note, Report, Table, Text
+from reports.source.typesetting import compiled
 
 TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
@@ -53,6 +59,38 @@ def as_read(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     return {
         name: pd.read_csv(io.StringIO(table.to_csv(index=False))) for name, table in tables.items()
     }
+
+
+def said(value: Any) -> str:
+    """All texts among the values of a report; the cells of a row stand in one line."""
+    if isinstance(value, Report):
+        return said(value.content)
+    if isinstance(value, Mapping):
+        return "\n".join(said(one) for one in value.values())
+    if isinstance(value, list | tuple):
+        cut = " | " if value and all(isinstance(one, str) for one in value) else "\n"
+        return cut.join(said(one) for one in value)
+    return value if isinstance(value, str) else ""
+
+
+def figures(value: Any) -> list[Figure | Path]:
+    """All pictures among the values of a report."""
+    if isinstance(value, Figure | Path):
+        return [value]
+    parts = value.values() if isinstance(value, Mapping) else value
+    return (
+        [own for one in parts for own in figures(one)]
+        if isinstance(parts, Collection) and not isinstance(parts, str)
+        else []
+    )
+
+
+def printed(report: Report) -> str:
+    """The text of the PDF, without its line ends and hyphens."""
+    pdf = pypdfium2.PdfDocument(compiled(report, {}))
+    pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
+    pdf.close()
+    return re.sub(r"\s+", " ", re.sub("[\ufffe\x02]\\s*", "", "\n".join(pages)))
 
 
 def words(document: Document) -> str:

@@ -16,7 +16,7 @@ from pasta import store
 from pasta.errors import PastaError
 from pasta.paths import DATA, HEADLINES
 from reports.source.catalog import REPORTS, build, names
-from reports.source.document import Bullets, Document, Note, Table, Text
+from reports.source.document import Bullets, Document, Note, Report, Table, Text
 from reports.source.found import (
     ANALYSES,
     APPLICATIONS,
@@ -31,6 +31,7 @@ from reports.source.provenance import provenance, search
 from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
+from tests.reports.studies import said
 
 LOCK = """\
 stages:
@@ -89,7 +90,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(name: str, root: Path) -> Document:
+def made(name: str, root: Path) -> Document | Report:
     """One report before it is typeset."""
     entry = REPORTS.entry(name)
     return entry.value(Found(root, entry.metadata["reads"], entry.metadata.get("figures", ())))
@@ -101,7 +102,9 @@ def parsed(expression: str) -> list[dict[str, str]]:
     return found
 
 
-def texts(document: Document) -> str:
+def texts(document: Document | Report) -> str:
+    if isinstance(document, Report):
+        return said(document)
     found = []
     for block in document.blocks:
         if isinstance(block, Text | Note):
