@@ -71,7 +71,7 @@ def overview(found: Found) -> Document:
         for name in ("datasets", "resnet50", "vit_b_16", "clip_zero_shot", "concepts")
     ),
 )
-def dataset(found: Found) -> Document:
+def dataset(found: Found) -> Report:
     """What there is."""
     return dataset_report(found.parts, found.pictures, found.simulated, found.protocol)
 
@@ -110,7 +110,7 @@ def score(found: Found) -> Document:
     about="explanations chosen, steered and tuned by the score",
     reads=(VOTES, *APPLICATIONS),
 )
-def applications(found: Found) -> Document:
+def applications(found: Found) -> Report:
     """What the score is good for."""
     return applications_report(
         found.applications,

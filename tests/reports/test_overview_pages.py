@@ -26,7 +26,7 @@ from reports.source.typesetting import compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.suites import agreement_and_bias
 from tests.reports import applications_made_up as made_up
-from tests.reports.test_dataset_pages import words
+from tests.reports.studies import words
 
 SUMMARY = pd.DataFrame(
     [

@@ -14,8 +14,8 @@ from pasta.paths import HEADLINES
 from reports.source.document import Block, Column, Heading, PageBreak, Table, Text
 from reports.source.names import LEAVE_ONE_OUT, metric_title, scorer_name, technique_name
 from reports.source.pages.agreement import mode_sentence, verdicts_sentence
+from reports.source.pages.dataset import KINDS, differences_in_words
 from reports.source.pages.parts import HONEST, PUBLISHED, Tables, chosen, known, one, table
-from reports.source.pages.preference import KINDS, differences_in_words
 from reports.source.words import count, interval, listed, number, p_value
 
 Parts = Mapping[str, Tables]
