@@ -20,7 +20,7 @@ from reports.source.pages.dataset import dataset_report
 from reports.source.pages.headlines import headline_numbers, previous_headlines
 from reports.source.pages.overview import overview_report
 from reports.source.pages.replication import replication_document
-from reports.source.pages.score import score_document
+from reports.source.pages.score import score_report
 from reports.source.provenance import provenance
 from reports.source.typesetting import typeset
 
@@ -100,9 +100,9 @@ def correlation(found: Found) -> Document:
 
 
 @REPORTS.register("score", about="the PASTA-score and its ablations", reads=(VOTES, SCORE))
-def score(found: Found) -> Document:
+def score(found: Found) -> Report:
     """How well ratings are predicted."""
-    return score_document(found.parts.get("score", {}), found.published, simulated=found.simulated)
+    return score_report(found.parts.get("score", {}), found.published, found.simulated)
 
 
 @REPORTS.register(

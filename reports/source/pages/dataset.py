@@ -104,7 +104,7 @@ def _describe_images(counts: Tables) -> Values:
     for dataset in dict.fromkeys(splits["dataset"]):
         own = chosen(splits, dataset=dataset).set_index("split")["n"]
         sizes = chosen(classes, dataset=dataset)["n"]
-        row = {"dataset": dataset_name(str(dataset)), "all": int(own.sum())}
+        row: Values = {"dataset": dataset_name(str(dataset)), "all": int(own.sum())}
         row |= {split: int(own.get(split, 0)) for split in SPLITS}
         row |= {"classes": len(sizes), "least": sizes.min(), "most": sizes.max()}
         rows.append(row)
@@ -112,7 +112,7 @@ def _describe_images(counts: Tables) -> Values:
     uneven = frame[frame["least"] != frame["most"]]
     return {
         "datasets": [
-            f"{row['dataset']} ({count(int(row['classes']), 'class', 'classes')})" for row in rows
+            f"{row['dataset']} ({count(row['classes'], 'class', 'classes')})" for row in rows
         ],
         "uneven": [
             f"{row['dataset']} from {whole(row['least'])} to {whole(row['most'])} images"
