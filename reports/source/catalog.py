@@ -15,7 +15,7 @@ from reports.source.document import Document, Report
 from reports.source.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
-from reports.source.pages.correlation import correlation_document
+from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
 from reports.source.pages.headlines import headline_numbers, previous_headlines
 from reports.source.pages.overview import overview_report
@@ -92,11 +92,9 @@ def agreement(found: Found) -> Report:
     about="whether computational metrics agree with people",
     reads=(VOTES, "analyse/correlation"),
 )
-def correlation(found: Found) -> Document:
+def correlation(found: Found) -> Report:
     """Metrics against ratings."""
-    return correlation_document(
-        found.parts.get("correlation", {}), found.published, simulated=found.simulated
-    )
+    return correlation_report(found.parts.get("correlation", {}), found.published, found.simulated)
 
 
 @REPORTS.register("score", about="the PASTA-score and its ablations", reads=(VOTES, SCORE))
