@@ -19,7 +19,7 @@ from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
 from reports.source.pages.headlines import headline_numbers, previous_headlines
 from reports.source.pages.overview import overview_report
-from reports.source.pages.replication import replication_document
+from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
 from reports.source.provenance import provenance
 from reports.source.typesetting import typeset
@@ -131,6 +131,6 @@ def applications(found: Found) -> Report:
         "applications/tuning",
     ),
 )
-def replication(found: Found) -> Document:
+def replication(found: Found) -> Report:
     """Printed and measured."""
-    return replication_document(found.replication, simulated=found.simulated)
+    return replication_report(found.replication, found.simulated)
