@@ -1,4 +1,4 @@
-"""From a document to a PDF, with Typst. Two builds are byte-equal."""
+"""From the values of a report and its Typst file to a PDF. Two builds are byte-equal."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +18,52 @@ from matplotlib.figure import Figure
 
 from pasta import store
 from pasta.errors import PastaError
-from reports.source.document import Document, Picture, Report
 from reports.source.plots.style import style
 
 _SVG_DPI = 72
 TEMPLATES = Path(__file__).with_name("templates")
-LOOK, BLOCKS = "report.typ", "blocks.typ"
+LOOK = "report.typ"
 Facts = Mapping[str, str | Sequence[str]]
 
 
-def typeset(report: Document | Report, out: Path, facts: Facts | None = None) -> None:
+@dataclass(frozen=True)
+class Report:
+    """A report whose prose is in ``templates/<name>.typ``, and the values that it reads there.
+
+    Values are texts, counts, truth values, None, tables (:func:`reports.source.format.cells`),
+    figures, picture files, and lists and mappings of these; other numbers have to be formatted
+    before.
+    """
+
+    name: str
+    simulated: bool
+    content: Mapping[str, Any]
+
+
+def typeset(report: Report, out: Path, facts: Facts) -> None:
     """Write a report to ``out``; ``facts`` (commit, data, runs) stand on its title page."""
-    pdf = compiled(report, facts or {})
+    pdf = compiled(report, facts)
     with store.atomic(out) as temporary:
         temporary.write_bytes(pdf)
 
 
-def compiled(report: Document | Report, facts: Facts) -> bytes:
+def compiled(report: Report, facts: Facts) -> bytes:
     """The bytes of the PDF, tagged for those who listen to it (PDF/UA-1)."""
     with tempfile.TemporaryDirectory(prefix="pasta-report-") as name:
         folder = Path(name)
-        if isinstance(report, Report):
-            template, values = f"{report.name}.typ", _placed(report.content, folder)
-        else:
-            template, values = BLOCKS, {"document": _content(report, folder)}
-        content = {**values, "simulated": report.simulated, "facts": _about(facts)}
-        for file in (LOOK, template):
+        about = [
+            {"name": fact, "values": [value] if isinstance(value, str) else list(value)}
+            for fact, value in facts.items()
+        ]
+        content = _placed(report.content, folder)
+        data = {**content, "simulated": report.simulated, "facts": about}
+        text = json.dumps(data, ensure_ascii=False)
+        (folder / "data.json").write_text(text, encoding="utf-8")
+        for file in (LOOK, f"{report.name}.typ"):
             shutil.copy(TEMPLATES / file, folder / file)
-        data = json.dumps(content, ensure_ascii=False)
-        (folder / "data.json").write_text(data, encoding="utf-8")
         try:
             result, warnings = typst.compile_with_warnings(
-                str(folder / template),
+                str(folder / f"{report.name}.typ"),
                 root=name,
                 format="pdf",
                 ignore_system_fonts=True,
@@ -60,17 +75,6 @@ def compiled(report: Document | Report, facts: Facts) -> bytes:
         found = "; ".join(str(warning.message) for warning in warnings)
         raise PastaError(f"the report {report.name!r} was not typeset cleanly: {found}")
     return result
-
-
-def _content(document: Document, folder: Path) -> dict[str, Any]:
-    blocks = []
-    for block in document.blocks:
-        if isinstance(block, Picture):
-            blocks.append(block.data(_draw(block.figure, folder)))
-        else:
-            blocks.append(block.data())
-    own = ("title", "subtitle", "compact")
-    return {**{field: getattr(document, field) for field in own}, "blocks": blocks}
 
 
 def _placed(value: Any, folder: Path) -> Any:
@@ -87,13 +91,6 @@ def _placed(value: Any, folder: Path) -> Any:
         case None | bool() | int() | str():
             return value
     raise TypeError(f"{value!r} has to be formatted before it is typeset")
-
-
-def _about(facts: Facts) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "values": [value] if isinstance(value, str) else list(value)}
-        for name, value in facts.items()
-    ]
 
 
 def _draw(figure: Figure | Path, folder: Path) -> str:

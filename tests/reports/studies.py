@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,7 @@ import pandas as pd
 import pypdfium2
 from matplotlib.figure import Figure
 
-from reports.source.document import Bullets, Document, Note, Report, Table, Text
-from reports.source.typesetting import compiled
+from reports.source.typesetting import Report, compiled
 
 TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
@@ -77,12 +76,9 @@ def figures(value: Any) -> list[Figure | Path]:
     """All pictures among the values of a report."""
     if isinstance(value, Figure | Path):
         return [value]
-    parts = value.values() if isinstance(value, Mapping) else value
-    return (
-        [own for one in parts for own in figures(one)]
-        if isinstance(parts, Collection) and not isinstance(parts, str)
-        else []
-    )
+    if isinstance(value, Mapping):
+        return figures(list(value.values()))
+    return [own for one in value for own in figures(one)] if isinstance(value, list) else []
 
 
 def printed(report: Report) -> str:
@@ -91,25 +87,3 @@ def printed(report: Report) -> str:
     pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
     pdf.close()
     return re.sub(r"\s+", " ", re.sub("[\ufffe\x02]\\s*", "", "\n".join(pages)))
-
-
-def words(document: Document) -> str:
-    """All sentences of a report."""
-    found = []
-    for block in document.blocks:
-        if isinstance(block, Text | Note):
-            found.append(block.text)
-        elif isinstance(block, Bullets):
-            found += block.items
-    return "\n".join(found)
-
-
-def cells(document: Document, caption: str) -> list[list[str]]:
-    """The rows of the only table whose caption contains these words, the header first."""
-    tables = [
-        block.data()
-        for block in document.blocks
-        if isinstance(block, Table) and caption in block.caption
-    ]
-    assert len(tables) == 1, f"{len(tables)} tables with {caption!r}"
-    return [tables[0]["header"], *tables[0]["rows"]]

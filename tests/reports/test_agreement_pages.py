@@ -14,10 +14,9 @@ import pytest
 
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.suites.tables import Tables
-from reports.source.document import Report
+from reports.source.format import interval, number, p_cell, p_value
 from reports.source.pages.agreement import agreement_report, printable, sides_of_kinds
-from reports.source.typesetting import compiled
-from reports.source.words import interval, number, p_cell, p_value
+from reports.source.typesetting import Report, compiled
 from tests.analysis.lacking import LACKS, Frames, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate

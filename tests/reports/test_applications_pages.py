@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from pasta.annotations.protocol import load_protocol
-from reports.source.document import Report
 from reports.source.pages.applications import (
     applications_findings,
     applications_report,
@@ -23,6 +22,7 @@ from reports.source.pages.applications import (
     verdict,
 )
 from reports.source.plots.applications import backbone_figure, spread, tuning_figure
+from reports.source.typesetting import Report
 from tests.reports.applications_made_up import backbones, mixture, steering, tuning
 from tests.reports.studies import as_read, figures, printed
 

@@ -11,7 +11,6 @@ import pytest
 from analysis.suites.dataset import dataset_tables
 from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
-from reports.source.document import Report
 from reports.source.pages.dataset import (
     dataset_report,
     describe_concordance,
@@ -20,7 +19,7 @@ from reports.source.pages.dataset import (
     describe_ranking,
     differences_in_words,
 )
-from reports.source.typesetting import compiled
+from reports.source.typesetting import Report, compiled
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
 from tests.reports.studies import figures, printed, said

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from reports.source.document import Report
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.score import score_report, study_rows, titles_of
 from reports.source.plots.score import ablation_figure, differences_figure
 from reports.source.replication.rows import published_tables
+from reports.source.typesetting import Report
 from tests.reports.studies import as_read, figures, printed
 
 SUMMARY = ["study", "level", "question", "measure", "mean", "sd", "n", "reason"]

@@ -10,7 +10,18 @@ from unicodedata import category, normalize
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.source.document import Report, cells
+from reports.source.format import (
+    cells,
+    count,
+    interval,
+    listed,
+    number,
+    p_cell,
+    p_value,
+    share,
+    signed,
+    whole,
+)
 from reports.source.pages.parts import HONEST, PUBLISHED, Tables, known, only, why_missing
 from reports.source.plots.agreement import (
     LIKENESS,
@@ -28,17 +39,7 @@ from reports.source.plots.agreement import (
     pairs_figure,
     profiles_figure,
 )
-from reports.source.words import (
-    count,
-    interval,
-    listed,
-    number,
-    p_cell,
-    p_value,
-    share,
-    signed,
-    whole,
-)
+from reports.source.typesetting import Report
 
 Values = dict[str, Any]
 Row = Mapping[str, Any]

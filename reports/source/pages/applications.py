@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.source.document import Report, cells
+from reports.source.format import cells, count, interval, listed, number, share, signed, whole
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
 from reports.source.pages.parts import Tables, chosen, one, table
 from reports.source.plots.applications import (
@@ -22,7 +22,7 @@ from reports.source.plots.applications import (
     wins_figure,
 )
 from reports.source.replication.rows import published_table
-from reports.source.words import count, interval, listed, number, share, signed, whole
+from reports.source.typesetting import Report
 
 Parts = Mapping[str, Mapping[str, pd.DataFrame]]
 Values = dict[str, Any]

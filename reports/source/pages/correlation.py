@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from reports.source.document import Report, cells
+from reports.source.format import cells, interval, number, p_value, share
 from reports.source.names import metric_title, metric_titles, model_name
 from reports.source.pages.parts import table
 from reports.source.pages.score import write_spread
@@ -20,7 +20,7 @@ from reports.source.plots.correlation import (
 )
 from reports.source.replication.rows import judged, texts
 from reports.source.replication.table import RELEASED, correlation_rows, value_rows
-from reports.source.words import interval, number, p_value, share
+from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]
 Values = dict[str, Any]

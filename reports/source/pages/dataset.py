@@ -9,7 +9,17 @@ from typing import Any
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.source.document import Report, cells
+from reports.source.format import (
+    cells,
+    count,
+    interval,
+    listed,
+    number,
+    p_value,
+    share,
+    signed,
+    whole,
+)
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
 from reports.source.pages.parts import ALPHA, Tables, chosen, known, one, table, why_missing
 from reports.source.plots.preference import (
@@ -22,7 +32,7 @@ from reports.source.plots.preference import (
     ranking_figure,
     stars_figure,
 )
-from reports.source.words import count, interval, listed, number, p_value, share, signed, whole
+from reports.source.typesetting import Report
 
 Values = dict[str, Any]
 SPLITS = ("train", "validation", "test")
@@ -61,7 +71,7 @@ def dataset_report(
     better = {name: protocol.question(name).direction or 1 for name in protocol.stars}
     gaps = known(preferences, "kind_differences")
     content = {
-        "study": _sizes(counts),
+        "study": count_study(counts),
         "images": _describe_images(counts),
         "pictures": {name: file for name, file in pictures.items() if file.is_file()},
         "models": _describe_models(counts),
@@ -85,7 +95,8 @@ def _lack(tables: Tables, section: str) -> Values:
     return {"missing": why_missing(tables, section)}
 
 
-def _sizes(counts: Tables) -> Values:
+def count_study(counts: Tables) -> Values:
+    """Sizes of the study by name, and the first and last day of its votes."""
     facts = table(counts, "study")
     if facts.empty:
         return _lack(counts, "study")

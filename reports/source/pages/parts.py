@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.source.document import Block, Note, Picture
-
 Tables = Mapping[str, pd.DataFrame]
 ALPHA = 0.05
 Row = Mapping[str, Any]
@@ -38,11 +36,6 @@ def why_missing(
     return str(own["why"].iloc[0]) if len(own) else otherwise
 
 
-def missing(tables: Tables | None, what: str, *sections: str) -> Note:
-    """A box that says what is not here and why: "The order of techniques: nobody has voted."."""
-    return Note(f"{what}: {why_missing(tables, *sections)}.", "missing")
-
-
 def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """The rows with these values; none if a column is not there."""
     if any(name not in frame for name in keys):
@@ -57,11 +50,6 @@ def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
     """The first row with these values, or None."""
     found = chosen(frame, **keys)
     return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
-
-
-def picture(figure: Any, caption: str, alt: str, width: float = 1.0) -> list[Block]:
-    """A picture, or nothing if there was nothing to draw."""
-    return [] if figure is None else [Picture(figure, caption, alt, width)]
 
 
 def only(tables: Tables, name: str, **where: object) -> Row | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.source.document import Report, cells
+from reports.source.format import cells, interval, number, signed
 from reports.source.pages.parts import chosen
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 from reports.source.replication.rows import (
@@ -23,7 +23,7 @@ from reports.source.replication.rows import (
     texts,
 )
 from reports.source.replication.table import verdict_counts
-from reports.source.words import interval, number, signed
+from reports.source.typesetting import Report
 
 Values = dict[str, Any]
 PAPERS = ("P1", "P2", "LATEC", "Meta-predictor", "Human attention")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reports.source.document import Report, cells
+from reports.source.format import DASH, cells, interval, number, p_value, share, signed
 from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
 from reports.source.pages.parts import chosen, one, table
 from reports.source.plots.score import ablation_figure, differences_figure, score_figure
 from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
-from reports.source.words import DASH, interval, number, p_value, share, signed
+from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]
 Values = dict[str, Any]
