@@ -139,7 +139,9 @@ def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
     assert lack.words in said(values["lacks"]), "in short"
     assert not re.search(r"\b(nan|NaN|inf|None(?! of))\b", said(report))
     if name in DRAWN:
-        assert lack.words in printed(report)
+        text = printed(report)
+        assert lack.words in text
+        assert "Own words and boxes." not in text, "nothing is known about them"
 
 
 def test_the_pdf_of_a_study_without_anything_is_typeset_twice_alike() -> None:

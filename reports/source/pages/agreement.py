@@ -253,8 +253,8 @@ def _compare_pairs(tables: Tables) -> Values:
 
 
 def _measure_width(figure: Figure) -> int:
-    """Per mille of the text's width, so that letters keep their size."""
-    return round(1000 * min(1.0, figure.get_figwidth() / WIDTH))
+    """Thousandths of a per cent of the text's width, so that letters keep their size."""
+    return round(100_000 * min(1.0, figure.get_figwidth() / WIDTH))
 
 
 def _compare_kinds(tables: Tables) -> Values:
