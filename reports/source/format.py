@@ -69,11 +69,11 @@ def count(value: int, noun: str, plural: str | None = None) -> str:
     return f"{whole(value)} {noun if value == 1 else plural or noun + 's'}"
 
 
-def listed(items: Sequence[str], last: str = "and") -> str:
+def listed(items: Sequence[str]) -> str:
     """ "a, b and c"."""
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} {last} {items[-1]}"
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 _FORMATS: dict[str, Callable[[Any], str]] = {

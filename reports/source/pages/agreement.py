@@ -42,7 +42,6 @@ from reports.source.plots.agreement import (
 from reports.source.typesetting import Report
 
 Values = dict[str, Any]
-Row = Mapping[str, Any]
 _NAMES = ("annotator_id", "question", "kind", "first", "second", "group", "level", "reference")
 _LETTERS = (
     (0x20, 0x24F),
