@@ -65,7 +65,7 @@ def analyse(
     from analysis.suites.tables import joined
     from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
     from reports.source.pages.agreement import agreement_report, printable
-    from reports.source.typesetting import compiled
+    from reports.source.typesetting import compile_pdf
 
     categories = steps(scale)
     folder = out or Path(f"{ratings.stem}-agreement")
@@ -94,7 +94,7 @@ def analyse(
     simulated = "simulated" in votes and bool(votes["simulated"].any())
     document = agreement_report(tables, simulated)
     files = [file for file in (ratings, annotators, samples) if file is not None]
-    pdf = compiled(document, {"input": [printable(_checksum(file)) for file in files]})
+    pdf = compile_pdf(document, {"input": [printable(_checksum(file)) for file in files]})
     _write(folder, pdf, tables)
     _tell(tables, folder)
     if open_:

@@ -42,12 +42,12 @@ class Report:
 
 def typeset(report: Report, out: Path, facts: Facts) -> None:
     """Write a report to ``out``; ``facts`` (commit, data, runs) stand on its title page."""
-    pdf = compiled(report, facts)
+    pdf = compile_pdf(report, facts)
     with store.atomic(out) as temporary:
         temporary.write_bytes(pdf)
 
 
-def compiled(report: Report, facts: Facts) -> bytes:
+def compile_pdf(report: Report, facts: Facts) -> bytes:
     """The bytes of the PDF, tagged for those who listen to it (PDF/UA-1)."""
     with tempfile.TemporaryDirectory(prefix="pasta-report-") as name:
         folder = Path(name)

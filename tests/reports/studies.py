@@ -13,7 +13,7 @@ import pandas as pd
 import pypdfium2
 from matplotlib.figure import Figure
 
-from reports.source.typesetting import Report, compiled
+from reports.source.typesetting import Report, compile_pdf
 
 TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
@@ -83,7 +83,7 @@ def figures(value: Any) -> list[Figure | Path]:
 
 def printed(report: Report) -> str:
     """The text of the PDF, without its line ends and hyphens."""
-    pdf = pypdfium2.PdfDocument(compiled(report, {}))
+    pdf = pypdfium2.PdfDocument(compile_pdf(report, {}))
     pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
     pdf.close()
     return re.sub(r"\s+", " ", re.sub("[\ufffe\x02]\\s*", "", "\n".join(pages)))

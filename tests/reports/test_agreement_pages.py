@@ -15,8 +15,8 @@ import pytest
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.suites.tables import Tables
 from reports.source.format import interval, number, p_cell, p_value
-from reports.source.pages.agreement import agreement_report, printable, sides_of_kinds
-from reports.source.typesetting import Report, compiled
+from reports.source.pages.agreement import agreement_report, compare_sides, printable
+from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.lacking import LACKS, Frames, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
@@ -149,7 +149,7 @@ def test_the_pdf_of_a_study_without_anything_is_typeset_twice_alike() -> None:
     tables = agreement_and_bias(ratings, people, samples)
     report = agreement_report(tables, simulated=False, questions={"Q1": "Do you trust it?"})
     assert ["Q1", "Do you trust it?"] in report.content["asked"]["rows"]
-    first, second = (compiled(report, {}) for _ in range(2))
+    first, second = (compile_pdf(report, {}) for _ in range(2))
     assert first == second
     assert first.startswith(b"%PDF")
 
@@ -165,7 +165,7 @@ def test_names_in_any_script_are_printed_without_a_warning() -> None:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compiled(agreement_report(tables, simulated=False), {}).startswith(b"%PDF")
+        assert compile_pdf(agreement_report(tables, simulated=False), {}).startswith(b"%PDF")
 
 
 def test_printable_keeps_names_apart() -> None:
@@ -183,7 +183,7 @@ def test_sides_of_kinds_are_told_with_an_interval_of_the_same_sign() -> None:
         ("all", "concept", "saliency", 9, 0.5, 0.4, 0.6, ""),
     ]
     columns = ["question", "first", "second", "n", "estimate", "low", "high", "note"]
-    [sides] = sides_of_kinds({"kind_differences": pd.DataFrame(rows, columns=columns)})
+    [sides] = compare_sides({"kind_differences": pd.DataFrame(rows, columns=columns)})
     assert (sides["first"], sides["second"]) == ("concept", "saliency")
     assert sides["less"] == ["Q1 (by 0.30 [0.26, 0.42])"]
     assert sides["more"] == ["Q2 (by 0.20 [0.10, 0.30])"]

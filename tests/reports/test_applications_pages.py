@@ -14,12 +14,12 @@ from pasta.annotations.protocol import load_protocol
 from reports.source.pages.applications import (
     applications_findings,
     applications_report,
-    change,
     describe_backbones,
     describe_steering,
     describe_study,
-    served,
-    verdict,
+    judge,
+    say_served,
+    write_change,
 )
 from reports.source.plots.applications import backbone_figure, spread, tuning_figure
 from reports.source.typesetting import Report
@@ -87,7 +87,7 @@ def test_the_mixture_is_compared_with_what_somebody_would_do_without_it(
     [worth] = [
         one for one in document.content["mixture"]["worth"] if one["images"] == row["images"]
     ]
-    assert (worth["change"], worth["served"]) == (change(row), served(row))
+    assert (worth["change"], worth["served"]) == (write_change(row), say_served(row))
     rows = document.content["mixture"]["table"]["rows"]
     assert ["cross-fitted", "true quality", "best on other images"] in [row[:3] for row in rows]
     assert [row[2] for row in rows if row[2].endswith("best here")]
@@ -220,7 +220,7 @@ def test_findings_have_a_sentence_for_each_application(tables: Tables) -> None:
 
 def test_less_is_better_where_the_question_says_so() -> None:
     row: dict[str, Any] = {"low": -0.4, "high": -0.1, "estimate": -0.2, "n": 9}
-    assert (verdict(row), verdict(row, -1)) == ("worse", "better")
+    assert (judge(row), judge(row, -1)) == ("worse", "better")
     own = {"steering": as_read(steering())}
     assert report(own, {}, True, "Q5").content["steering"]["curve"]["falls"]
 

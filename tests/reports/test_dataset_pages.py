@@ -19,7 +19,7 @@ from reports.source.pages.dataset import (
     describe_ranking,
     differences_in_words,
 )
-from reports.source.typesetting import Report, compiled
+from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
 from tests.reports.studies import figures, printed, said
@@ -66,7 +66,7 @@ def _png() -> bytes:
 
 
 def test_two_builds_of_the_report_are_equal(tmp_path: Path) -> None:
-    first, second = (compiled(report(tmp_path), {"Commit": "0"}) for _ in range(2))
+    first, second = (compile_pdf(report(tmp_path), {"Commit": "0"}) for _ in range(2))
     assert first.startswith(b"%PDF") and first == second
 
 

@@ -21,7 +21,7 @@ from reports.source.pages.overview import (
     preference_findings,
     score_findings,
 )
-from reports.source.typesetting import Report, compiled
+from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.suites import agreement_and_bias
 from tests.reports import applications_made_up as made_up
@@ -87,7 +87,7 @@ def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     assert text.count("Missing.") == 0 and "**" not in text
     assert len(figures(document.content)) == 2
     again = report(parts, True, uses, before={})
-    assert compiled(document, {}) == compiled(again, {})
+    assert compile_pdf(document, {}) == compile_pdf(again, {})
 
 
 def test_without_any_part_each_is_said_to_be_missing() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
-from reports.source.pages.score import score_report, study_rows, titles_of
+from reports.source.pages.score import collect_levels, score_report, title_levels
 from reports.source.plots.score import ablation_figure, differences_figure
 from reports.source.replication.rows import published_tables
 from reports.source.typesetting import Report
@@ -109,7 +109,7 @@ def test_coverage_is_told_with_its_price(document: Report) -> None:
 
 
 def test_ablations_have_the_papers_levels_first_and_ours_after() -> None:
-    rows = study_rows(summary(), published_tables())
+    rows = collect_levels(summary(), published_tables())
     split = rows[(rows["study"] == "split") & (rows["quantity"] == "QWK")]
     assert split["level"].tolist() == ["none", "technique", "image", "image and technique"]
     assert split["paper_value"].tolist()[:3] == [0.55, 0.51, 0.48]
@@ -137,7 +137,7 @@ def test_without_papers_differences_and_ablations_the_rest_is_there() -> None:
 
 
 def test_people_come_last_and_figures_of_nothing_are_none() -> None:
-    assert list(titles_of(summary()))[-2:] == [LEAVE_ONE_OUT, OWN_VOTE]
+    assert list(title_levels(summary()))[-2:] == [LEAVE_ONE_OUT, OWN_VOTE]
     nothing = pd.DataFrame(columns=["study", "quantity", "ours", "paper_value"])
     assert ablation_figure(nothing, {"split": "split"}) is None
     assert differences_figure(differences().head(0), {"pasta-linear": "linear"}) is None

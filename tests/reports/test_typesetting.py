@@ -14,7 +14,7 @@ from pasta.errors import PastaError
 from reports.source import format as write
 from reports.source import typesetting
 from reports.source.format import cells
-from reports.source.typesetting import Report, compiled, typeset
+from reports.source.typesetting import Report, compile_pdf, typeset
 
 
 def figure() -> Figure:
@@ -86,7 +86,7 @@ def pages(content: bytes) -> list[str]:
 
 
 def test_every_word_is_on_a_page_and_markup_in_values_is_not_understood() -> None:
-    text = "\n".join(pages(compiled(report(), {"Commit": "abc", "Runs": ["one", "two"]})))
+    text = "\n".join(pages(compile_pdf(report(), {"Commit": "abc", "Runs": ["one", "two"]})))
     for expected in (
         "How people agree", "A study", "Agreement", "In detail", "bold", "emphasised",
         "# $x$ @y *z* are just letters", "first thing", "12\u202f345 votes and 1 vote",
@@ -97,16 +97,16 @@ def test_every_word_is_on_a_page_and_markup_in_values_is_not_understood() -> Non
 
 
 def test_long_tables_repeat_their_header_on_each_page() -> None:
-    parts = [page for page in pages(compiled(report(), {})) if "item0" in page]
+    parts = [page for page in pages(compile_pdf(report(), {})) if "item0" in page]
     assert len(parts) > 1
     assert all("95 % interval" in page.replace("\u202f", " ") for page in parts)
 
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_every_page_of_simulated_votes_says_so(compact: bool) -> None:
-    for page in pages(compiled(report(compact=compact), {})):
+    for page in pages(compile_pdf(report(compact=compact), {})):
         assert "simulated" in page
-    for page in pages(compiled(report(simulated=False, compact=compact), {})):
+    for page in pages(compile_pdf(report(simulated=False, compact=compact), {})):
         assert "simulated" not in page
 
 
@@ -134,12 +134,12 @@ def test_numbers_in_tables_are_rounded_and_missing_ones_are_dashes() -> None:
 
 def test_a_number_that_nobody_has_formatted_is_not_typeset() -> None:
     with pytest.raises(TypeError, match=r"0\.5 has to be formatted"):
-        compiled(Report("try", False, {"share": 0.5}), {})
+        compile_pdf(Report("try", False, {"share": 0.5}), {})
 
 
 def test_what_typst_does_not_understand_is_an_error_with_the_name_of_the_report() -> None:
     with pytest.raises(PastaError, match=r"'try' cannot be typeset.*compact"):
-        compiled(Report("try", False, {}), {})
+        compile_pdf(Report("try", False, {}), {})
 
 
 @pytest.mark.parametrize(

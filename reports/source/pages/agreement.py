@@ -22,7 +22,14 @@ from reports.source.format import (
     signed,
     whole,
 )
-from reports.source.pages.parts import HONEST, PUBLISHED, Tables, known, only, why_missing
+from reports.source.pages.parts import (
+    HONEST,
+    PUBLISHED,
+    Tables,
+    find_known,
+    select_known,
+    why_missing,
+)
 from reports.source.plots.agreement import (
     LIKENESS,
     MEAN,
@@ -110,7 +117,7 @@ def agreement_report(
     """
     tables = name_printably(tables)
     lacking = tables["missing"]
-    numbers = facts(tables)
+    numbers = read_facts(tables)
     values = {
         "annotators": int(numbers["annotators"]),
         "study": study_sentence(tables),
@@ -146,7 +153,7 @@ def _list_wordings(questions: Mapping[str, str], tables: Tables) -> Values | Non
 
 
 def _compare_questions(tables: Tables) -> Values:
-    alphas = known(tables, "agreement", measure="krippendorff_ordinal")
+    alphas = select_known(tables, "agreement", measure="krippendorff_ordinal")
     ordered = alphas.sort_values("estimate", ascending=False) if len(alphas) else alphas
     values: Values = {
         "lacks": _lacks(tables, "agreement"),
@@ -156,7 +163,7 @@ def _compare_questions(tables: Tables) -> Values:
             {
                 "question": str(row["question"]),
                 "estimate": number(row["estimate"]),
-                "interval": with_interval(row),
+                "interval": write_with_interval(row),
                 "firm": row["estimate"] >= FIRM,
                 "tentative": TENTATIVE <= row["estimate"] < FIRM,
             }
@@ -174,7 +181,7 @@ def _tabulate_measures(tables: Tables) -> Values:
     for question in sorted(order, key=lambda name: name == OVERALL):
         row: Values = {"question": "all" if question == OVERALL else question}
         for name in names:
-            found = only(tables, "agreement", question=question, measure=name)
+            found = find_known(tables, "agreement", question=question, measure=name)
             row[name] = None if found is None else found["estimate"]
         rows.append(row)
     frame = pd.DataFrame(rows, columns=["question", *names])
@@ -196,10 +203,10 @@ def _count_stars(tables: Tables) -> Values | None:
 
 def _compare_with_mode(tables: Tables) -> Values:
     values: Values = {"lacks": _lacks(tables, "with_mode"), "figure": None}
-    figure, question = mode_figure(tables["with_mode"]), whole_question(tables, "with_mode")
+    figure, question = mode_figure(tables["with_mode"]), find_whole_question(tables, "with_mode")
     if figure is None or question is None:
         return values
-    honest = known(tables, "with_mode", question=question, label="leave_one_out")
+    honest = select_known(tables, "with_mode", question=question, label="leave_one_out")
     honest = honest[honest["annotator_id"] != MEAN].sort_values("estimate", ascending=False)
     names = least_agreeing(tables["with_mode"])
     rows = []
@@ -207,7 +214,7 @@ def _compare_with_mode(tables: Tables) -> Values:
         row: Values = {"annotator": name}
         for label in ("leave_one_out", "as_published"):
             keys = {"question": question, "annotator_id": name, "label": label}
-            found = only(tables, "with_mode", **keys) or {}
+            found = find_known(tables, "with_mode", **keys) or {}
             row |= {f"{label}_{key}": found.get(key) for key in ("n", "estimate", "low", "high")}
         rows.append(row)
     columns = "annotator leave_one_out_n:0"
@@ -226,17 +233,17 @@ def _compare_with_mode(tables: Tables) -> Values:
 
 
 def _name_with_interval(row: pd.Series[Any]) -> Values:
-    return {"name": row["annotator_id"], "estimate": with_interval(row)}
+    return {"name": row["annotator_id"], "estimate": write_with_interval(row)}
 
 
 def _compare_pairs(tables: Tables) -> Values:
     values: Values = {"lacks": _lacks(tables, "pairs"), "figure": None}
-    figure, question = pairs_figure(tables["pairs"]), whole_question(tables, "pairs")
+    figure, question = pairs_figure(tables["pairs"]), find_whole_question(tables, "pairs")
     if figure is None or question is None:
         return values
-    rows = known(tables, "pairs", question=question)
+    rows = select_known(tables, "pairs", question=question)
     pairs = rows[rows["first"] != MEAN].sort_values("estimate", ascending=False)
-    mean = only(tables, "pairs", question=question, first=MEAN)
+    mean = find_known(tables, "pairs", question=question, first=MEAN)
     ends = [
         {"names": [row["first"], row["second"]], "estimate": number(row["estimate"])}
         for row in (pairs.iloc[0], pairs.iloc[-1])
@@ -244,7 +251,7 @@ def _compare_pairs(tables: Tables) -> Values:
     return values | {
         "figure": figure,
         "width": _measure_width(figure),
-        "mean": None if mean is None else with_interval(mean),
+        "mean": None if mean is None else write_with_interval(mean),
         "n": len(pairs),
         "best": ends[0],
         "worst": ends[1],
@@ -259,13 +266,13 @@ def _measure_width(figure: Figure) -> int:
 def _compare_kinds(tables: Tables) -> Values:
     values: Values = {
         "lacks": _lacks(tables, "kinds", "kind_differences"),
-        "sides": sides_of_kinds(tables),
+        "sides": compare_sides(tables),
         "figure": kinds_figure(tables["kinds"]),
         "table": None,
     }
     if values["figure"] is None:
         return values
-    rows = known(tables, "kind_differences")
+    rows = select_known(tables, "kind_differences")
     rows = rows[rows["question"] != OVERALL]
     if len(rows):
         frame = rows.assign(comparison=rows["first"] + " − " + rows["second"])
@@ -273,9 +280,9 @@ def _compare_kinds(tables: Tables) -> Values:
     return values | {"width": _measure_width(values["figure"])}
 
 
-def sides_of_kinds(tables: Tables) -> list[Values]:
+def compare_sides(tables: Tables) -> list[Values]:
     """On which questions annotators agree more, or less, on one kind than on another."""
-    rows = known(tables, "kind_differences")
+    rows = select_known(tables, "kind_differences")
     if (rows["question"] != OVERALL).any():
         rows = rows[rows["question"] != OVERALL]
     found = []
@@ -301,7 +308,7 @@ def _gap(question: object, size: float, low: float, high: float) -> str:
 
 def study_sentence(tables: Tables) -> str:
     """Who rated what, and whether the votes are real."""
-    numbers = facts(tables)
+    numbers = read_facts(tables)
     if not numbers["votes"]:
         return "There are no ratings."
     text = (
@@ -325,18 +332,18 @@ def study_sentence(tables: Tables) -> str:
 
 def mode_sentence(tables: Tables) -> str:
     """Mean kappa with the mode, fair and as published."""
-    question = whole_question(tables, "agreement")
-    questions = known(tables, "agreement", measure=HONEST)
+    question = find_whole_question(tables, "agreement")
+    questions = select_known(tables, "agreement", measure=HONEST)
     if questions.empty:
         return ""
     question = OVERALL if (questions["question"] == OVERALL).any() else question
-    fair = only(tables, "agreement", measure=HONEST, question=question)
-    published = only(tables, "agreement", measure=PUBLISHED, question=question)
+    fair = find_known(tables, "agreement", measure=HONEST, question=question)
+    published = find_known(tables, "agreement", measure=PUBLISHED, question=question)
     if fair is None:
         return ""
     text = (
         "With the mode of the others' votes annotators agree at a mean quadratic kappa of "
-        f"{with_interval(fair)}."
+        f"{write_with_interval(fair)}."
     )
     if published is not None:
         text += (
@@ -355,16 +362,16 @@ def look_at_sentence(tables: Tables) -> str:
     return f"To look at, with the reasons in that section: {listed(names)}." if names else ""
 
 
-def main_tests(tables: Tables) -> pd.DataFrame:
+def select_main_tests(tables: Tables) -> pd.DataFrame:
     """One test for each measure and factor over all questions; no follow-ups of single groups."""
-    tests = known(tables, "group_tests", question=OVERALL)
+    tests = select_known(tables, "group_tests", question=OVERALL)
     tests = tests[tests["measure"].isin(MEASURES)]
     return tests[~tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
 
 
 def verdicts_sentence(tables: Tables) -> str:
     """Which comparisons show a difference, which rule one out, and which do neither."""
-    tests = main_tests(tables)
+    tests = select_main_tests(tables)
     named: dict[str, list[str]] = {}
     for verdict, measure, factor in zip(
         tests["verdict"], tests["measure"], tests["factor"], strict=True
@@ -383,8 +390,8 @@ def verdicts_sentence(tables: Tables) -> str:
 
 def _describe_annotators(tables: Tables) -> Values:
     named = tables["look_at"]
-    severity = known(tables, "profiles", measure="severity").sort_values("estimate")
-    favourite = known(tables, "profiles", measure="favourite_share")
+    severity = select_known(tables, "profiles", measure="severity").sort_values("estimate")
+    favourite = select_known(tables, "profiles", measure="favourite_share")
     favourite = favourite.sort_values("estimate", ascending=False).head(5)
     values: Values = {
         "lacks": _lacks(tables, "profiles", "look_at"),
@@ -411,7 +418,7 @@ def _mean_stars(row: pd.Series[Any]) -> str:
 
 
 def _compare_groups(tables: Tables) -> Values:
-    tests = main_tests(tables)
+    tests = select_main_tests(tables)
     values: Values = {
         "lacks": _lacks(tables, "sex", "age", "country", "groups", "group_tests"),
         "tests": {
@@ -448,7 +455,7 @@ def _compare_groups(tables: Tables) -> Values:
 def _describe_test(tables: Tables, row: pd.Series[Any]) -> Values:
     first, _, second = str(row["comparison"]).partition(" - ")
     where = {"measure": row["measure"], "question": OVERALL, "factor": row["factor"]}
-    means = [only(tables, "groups", group=name, **where) for name in (first, second)]
+    means = [find_known(tables, "groups", group=name, **where) for name in (first, second)]
     smallest = row["smallest_effect"]
     return {
         **{name: row[name] for name in ("effect", "verdict", "measure")},
@@ -473,7 +480,7 @@ def _describe_test(tables: Tables, row: pd.Series[Any]) -> Values:
 def _follow_up(tables: Tables, row: pd.Series[Any]) -> list[str]:
     """The groups that differ from all others, where the groups differ at all."""
     where = {"measure": row["measure"], "factor": row["factor"], "verdict": "different"}
-    tests = known(tables, "group_tests", question=OVERALL, **where)
+    tests = select_known(tables, "group_tests", question=OVERALL, **where)
     tests = tests[tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
     return [
         f"{str(name).removesuffix(FOLLOW_UP)} ({number(value)} {UNITS[row['measure']]})"
@@ -503,12 +510,12 @@ def _title_of(factor: str, comparison: object) -> str:
 
 
 def _describe_model(tables: Tables) -> Values:
-    rows = known(tables, "model")
+    rows = select_known(tables, "model")
     values: Values = {"lacks": _lacks(tables, "model"), "table": None}
     if rows.empty:
         return values
     lacking = tables["model"][tables["model"]["estimate"].isna()]
-    spread = only(tables, "model", term="annotator")
+    spread = find_known(tables, "model", term="annotator")
     table = rows.assign(what=[_term(row) for _, row in rows.iterrows()])
     columns = "what n:0 estimate:signed low:interval odds_ratio:0.00 p:p p_equivalence:p"
     return values | {
@@ -523,7 +530,7 @@ def _describe_model(tables: Tables) -> Values:
                 "reference": "" if pd.isna(row["reference"]) else row["reference"],
                 "odds": number(row["odds_ratio"]),
                 "p": p_value(row["p"]),
-                "estimate": None if pd.isna(row["low"]) else with_interval(row),
+                "estimate": None if pd.isna(row["low"]) else write_with_interval(row),
                 "sure": row["p"] < SURE,
                 "small": row["p_equivalence"] < SURE,
             }
@@ -548,7 +555,7 @@ def _describe_likeness(tables: Tables) -> Values:
         "figure": likeness_figure(tables["text_bias"], tables["box_bias"]),
         **{
             name: {scope: _strongest(tables, name, scope) for scope in ("pooled", "within")}
-            if len(known(tables, name))
+            if len(select_known(tables, name))
             else None
             for name in ("text_bias", "box_bias")
         },
@@ -557,16 +564,16 @@ def _describe_likeness(tables: Tables) -> Values:
 
 def _strongest(tables: Tables, name: str, scope: str) -> Values | None:
     """The largest of the correlations, and how many can be told from 0."""
-    rows = known(tables, name, scope=scope, method="spearman")
+    rows = select_known(tables, name, scope=scope, method="spearman")
     if rows.empty:
         return None
     top = rows.iloc[int(rows["estimate"].abs().to_numpy().argmax())]
-    largest = f"{with_interval(top)} ({LIKENESS[top['measure']]}, {top['question']})"
+    largest = f"{write_with_interval(top)} ({LIKENESS[top['measure']]}, {top['question']})"
     return {"largest": largest, "sure": (rows["p_holm"] < SURE).sum(), "n": len(rows)}
 
 
 def _describe_order(tables: Tables) -> Values:
-    rows = known(tables, "order")
+    rows = select_known(tables, "order")
     values: Values = {"lacks": _lacks(tables, "order"), "table": None}
     if rows.empty:
         return values
@@ -616,22 +623,22 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def with_interval(row: Any) -> str:
+def write_with_interval(row: Any) -> str:
     """ "0.69 [0.68, 0.70]", without the interval where there is none."""
     if pd.isna(row["low"]) or pd.isna(row["high"]):
         return number(row["estimate"])
     return f"{number(row['estimate'])} {interval(row['low'], row['high'])}"
 
 
-def facts(tables: Tables) -> dict[str, float]:
+def read_facts(tables: Tables) -> dict[str, float]:
     """The numbers of the study by name."""
     study = tables["study"]
     return dict(zip(study["fact"], study["value"].astype(float), strict=True))
 
 
-def whole_question(tables: Tables, name: str) -> str | None:
+def find_whole_question(tables: Tables, name: str) -> str | None:
     """What stands for everything: all questions together, or the only question there is."""
-    questions = list(known(tables, name)["question"].unique())
+    questions = list(select_known(tables, name)["question"].unique())
     if OVERALL in questions:
         return OVERALL
     return str(questions[0]) if len(questions) == 1 else None

@@ -12,7 +12,7 @@ import pandas as pd
 from pasta.annotations.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
-from reports.source.pages.parts import Tables, chosen, one, table
+from reports.source.pages.parts import Tables, find_row, select, table
 from reports.source.plots.applications import (
     backbone_figure,
     comparison_figure,
@@ -91,8 +91,8 @@ def applications_report(
         "tuning": _describe_tuning(tuning, up),
         "examples": _describe_examples(mixture),
         "paper": {
-            **{name: number(printed(name), 4 if "faithful" in name else 2) for name in facts},
-            "kernel_width": f"{top(theirs, theirs['pasta_score'])['kernel_width']:g}",
+            **{name: number(read_printed(name), 4 if "faithful" in name else 2) for name in facts},
+            "kernel_width": f"{pick_largest(theirs, theirs['pasta_score'])['kernel_width']:g}",
             "kernel_score": number(theirs["pasta_score"].max()),
         },
         "here": {
@@ -131,7 +131,7 @@ def _count_images(
     return found or None
 
 
-def verdict(row: Mapping[str, Any] | None, up: int = 1) -> Verdict:
+def judge(row: Mapping[str, Any] | None, up: int = 1) -> Verdict:
     """Whether a difference is clearly an improvement; ``up`` is -1 where less is better."""
     if row is None or pd.isna(row["low"]) or pd.isna(row["high"]):
         return "unknown"
@@ -141,19 +141,19 @@ def verdict(row: Mapping[str, Any] | None, up: int = 1) -> Verdict:
     return "worse" if high < 0 else "open"
 
 
-def change(row: Mapping[str, Any], places: int = 2) -> str:
+def write_change(row: Mapping[str, Any], places: int = 2) -> str:
     """ "+0.24 [0.04, 0.47]", without an interval where there are too few images for one."""
     if pd.isna(row["low"]):
         return signed(row["estimate"], places)
     return f"{signed(row['estimate'], places)} {interval(row['low'], row['high'], places)}"
 
 
-def top(frame: pd.DataFrame, values: pd.Series[Any]) -> dict[str, Any]:
+def pick_largest(frame: pd.DataFrame, values: pd.Series[Any]) -> dict[str, Any]:
     """The row with the largest of these values, which belong to its rows."""
     return {str(name): value for name, value in frame.iloc[int(values.to_numpy().argmax())].items()}
 
 
-def served(row: Mapping[str, Any] | None, up: int = 1) -> str:
+def say_served(row: Mapping[str, Any] | None, up: int = 1) -> str:
     """The end of a sentence: would people be better served?"""
     if row is None:
         return "nobody judges whether people would be better served"
@@ -162,10 +162,10 @@ def served(row: Mapping[str, Any] | None, up: int = 1) -> str:
         "worse": "people would be worse served",
         "open": "it is not clear that people would be better served",
         "unknown": "there are too few images to say whether people would be better served",
-    }[verdict(row, up)]
+    }[judge(row, up)]
 
 
-def printed(fact: str) -> float:
+def read_printed(fact: str) -> float:
     """A number from the running text of the papers."""
     values = published_table("pasta_text_numbers").set_index("fact")["value"]
     return float(values[fact])
@@ -187,9 +187,9 @@ def describe_difference(
         "n": int(row["n"]),
         "first": number(row["first"], places),
         "second": number(row["second"], places),
-        "change": change(row, places),
-        "verdict": verdict(row, up),
-        "served": served(row, up),
+        "change": write_change(row, places),
+        "verdict": judge(row, up),
+        "served": say_served(row, up),
     }
 
 
@@ -205,12 +205,12 @@ def _describe_mixture(tables: Tables | None, up: int) -> Values | None:
         return None
     choices = table(tables, "choices")
     names = {str(key): method_title(str(key)) for key in wins["technique"].unique()}
-    every = chosen(wins, images=ALL).sort_values("wins", ascending=False)
+    every = select(wins, images=ALL).sort_values("wins", ascending=False)
     some = every[every["wins"] > 0]
     worth = []
     for name in (HELD_OUT, CROSSED):
-        row = one(comparison, images=name, measure="quality", against=ELSEWHERE)
-        best = one(comparison, images=name, measure="quality", against=CEILING)
+        row = find_row(comparison, images=name, measure="quality", against=ELSEWHERE)
+        best = find_row(comparison, images=name, measure="quality", against=CEILING)
         if row is not None:
             ceiling = describe_difference(best) if name == CROSSED else None
             worth.append(
@@ -240,25 +240,25 @@ def _describe_mixture(tables: Tables | None, up: int) -> Values | None:
 
 
 def _faithfulness(comparison: pd.DataFrame) -> Values | None:
-    name = CROSSED if len(chosen(comparison, images=CROSSED)) else HELD_OUT
-    return one(comparison, images=name, measure="faithfulness", against=MEAN)
+    name = CROSSED if len(select(comparison, images=CROSSED)) else HELD_OUT
+    return find_row(comparison, images=name, measure="faithfulness", against=MEAN)
 
 
 def _best_single(comparison: pd.DataFrame, images: str, up: int) -> Values | None:
     """The row of the single method that scores best on these images, in hindsight."""
-    own = chosen(comparison, images=images, measure="score")
+    own = select(comparison, images=images, measure="score")
     own = own[own["against"].str.contains("/") & (own["n"] > 0)] if len(own) else own
-    return None if own.empty else top(own, up * own["second"])
+    return None if own.empty else pick_largest(own, up * own["second"])
 
 
 def _tabulate_mixture(comparison: pd.DataFrame, up: int) -> Values:
     rows = []
     for name in (HELD_OUT, CROSSED):
         for measure, words in MEASURES.items():
-            own = chosen(comparison, images=name, measure=measure)
+            own = select(comparison, images=name, measure=measure)
             single = _best_single(comparison, name, up) if measure == "score" else None
             for against in (MEAN, ELSEWHERE, "single", CEILING):
-                row = single if against == "single" else one(own, against=against)
+                row = single if against == "single" else find_row(own, against=against)
                 if row is None:
                     continue
                 title = f"{method_title(row['against'])}, best here" if against == "single" else ""
@@ -317,9 +317,9 @@ def describe_backbones(tables: Tables | None) -> Values | None:
     trends = table(tables, "trends")
     if towers.empty or summary.empty or trends.empty:
         return None
-    own = chosen(trends, measure="score")
+    own = select(trends, measure="score")
     own = own[own["group"] != ALL_METHODS].dropna(subset=["estimate"])
-    most = top(own, own["estimate"].abs()) if len(own) else None
+    most = pick_largest(own, own["estimate"].abs()) if len(own) else None
     names = [
         "difference between the families"
         if family == CONTRAST
@@ -338,8 +338,8 @@ def describe_backbones(tables: Tables | None) -> Values | None:
             for _, row in towers.iterrows()
         ],
         **{name: _compare_families(trends, name) for name in ("score", "quality")},
-        "most": most and {"method": method_title(most["group"]), "change": change(most)},
-        "claim": verdict(one(trends, group=ALL_METHODS, family=CONTRAST, measure="score")),
+        "most": most and {"method": method_title(most["group"]), "change": write_change(most)},
+        "claim": judge(find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")),
         "figure": backbone_figure(summary, towers),
         "trends": cells(
             rows, "measure methods n:0 second:0.00 first:0.00 estimate:signed low:interval"
@@ -357,17 +357,21 @@ def _by_tower(towers: pd.DataFrame, name: str, places: int) -> list[str]:
 
 
 def _compare_families(trends: pd.DataFrame, measure: str) -> Values | None:
-    rows = {name: one(trends, group=ALL_METHODS, family=name, measure=measure) for name in FAMILIES}
+    rows = {
+        name: find_row(trends, group=ALL_METHODS, family=name, measure=measure) for name in FAMILIES
+    }
     known = {name: row for name, row in rows.items() if row is not None}
     if not known:
         return None
     first = next(iter(known.values()))
-    between = one(trends, group=ALL_METHODS, family=CONTRAST, measure=measure)
+    between = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure=measure)
     return {
         "from": first["from_tower"],
         "to": first["to_tower"],
-        "changes": [f"{change(row)} for {FAMILIES[name]} methods" for name, row in known.items()],
-        "between": between and change(between),
+        "changes": [
+            f"{write_change(row)} for {FAMILIES[name]} methods" for name, row in known.items()
+        ],
+        "between": between and write_change(between),
     }
 
 
@@ -388,9 +392,9 @@ def describe_steering(tables: Tables | None, up: int) -> Values | None:
 def _describe_curve(curve: pd.DataFrame, up: int) -> Values:
     """The last lambda against none: what is gained, what is lost, who gains."""
     last = curve["weight"].max()
-    rows = {name: one(curve, weight=last, measure=name) for name in MEASURES}
-    judged = chosen(curve, measure="quality")
-    best = None if judged.empty else top(judged, judged["estimate"])
+    rows = {name: find_row(curve, weight=last, measure=name) for name in MEASURES}
+    judged = select(curve, measure="quality")
+    best = None if judged.empty else pick_largest(judged, judged["estimate"])
     shown = curve[curve["weight"] > 0]
     shown = shown.assign(
         measure=shown["measure"].map(MEASURES), lam=shown["weight"].map("{:g}".format)
@@ -400,7 +404,7 @@ def _describe_curve(curve: pd.DataFrame, up: int) -> Values:
         **{name: describe_difference(row) for name, row in rows.items()},
         "best": None
         if best is None or best["weight"] == last
-        else {"weight": f"{best['weight']:g}", "change": change(best)},
+        else {"weight": f"{best['weight']:g}", "change": write_change(best)},
         "falls": rows["score"] is not None and up * rows["score"]["estimate"] <= 0,
         "figure": steering_figure(curve),
         "intervals": curve["low"].notna().any(),
@@ -415,7 +419,7 @@ def _describe_tuning(tables: Tables | None, up: int) -> list[Values]:
         return []
     return [
         describe_study(
-            str(key), chosen(candidates, technique=key), chosen(verdicts, technique=key), up
+            str(key), select(candidates, technique=key), select(verdicts, technique=key), up
         )
         for key in dict.fromkeys(candidates["technique"])
     ]
@@ -428,7 +432,7 @@ def describe_study(key: str, own: pd.DataFrame, found: pd.DataFrame, up: int) ->
     shown = found.assign(measure=found["measure"].map(MEASURES), images=found["part"].map(parts))
 
     def compare(part: str, measure: str, places: int = 2, sign: int = 1) -> Values | None:
-        return describe_difference(one(found, part=part, measure=measure), places, sign)
+        return describe_difference(find_row(found, part=part, measure=measure), places, sign)
 
     return {
         "title": technique_name(key),
@@ -495,7 +499,7 @@ def _describe_examples(tables: Tables | None) -> Values | None:
     found = table(tables, "examples")
     if found.empty:
         return None
-    furthest = top(found, found["surprise"].abs())
+    furthest = pick_largest(found, found["surprise"].abs())
     stars = [f"votes_{star}" for star in range(1, 6)]
     ends = zip(found["low"], found["high"], strict=True)
     places = zip(found["dataset"], found["sample_id"], strict=True)
@@ -543,11 +547,11 @@ def _compare_corners(mixture: Tables | None) -> Values | None:
 
 
 def _compare_wins(mixture: Tables | None) -> Values | None:
-    every = chosen(table(mixture, "wins"), images=ALL)
+    every = select(table(mixture, "wins"), images=ALL)
     if every.empty:
         return None
-    most = top(every, every["wins"])
-    full = one(every[every["technique"].str.startswith("fullgrad/")])
+    most = pick_largest(every, every["wins"])
+    full = find_row(every[every["technique"].str.startswith("fullgrad/")])
     return {
         "most": method_title(most["technique"]),
         "share": share(most["share"]),
@@ -556,9 +560,9 @@ def _compare_wins(mixture: Tables | None) -> Values | None:
     }
 
 
-def _judge(row: Mapping[str, Any] | None, yes: Verdict = "better") -> str:
+def _judge_claim(row: Mapping[str, Any] | None, yes: Verdict = "better") -> str:
     """Whether a difference is the one that a paper reports."""
-    found = verdict(row)
+    found = judge(row)
     return "not clear" if found in ("open", "unknown") else "yes" if found == yes else "no"
 
 
@@ -567,13 +571,18 @@ def _compare_faithfulness(mixture: Tables | None) -> Values | None:
     if row is None:
         return None
     first, second = number(row["first"], 4), number(row["second"], 4)
-    return {"first": first, "second": second, "change": change(row, 3), "same": _judge(row)}
+    return {
+        "first": first,
+        "second": second,
+        "change": write_change(row, 3),
+        "same": _judge_claim(row),
+    }
 
 
 def _compare_towers(backbones: Tables | None) -> Values | None:
     trends = table(backbones, "trends")
-    row = one(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
-    return row and {"change": change(row), "same": _judge(row, "worse")}
+    row = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
+    return row and {"change": write_change(row), "same": _judge_claim(row, "worse")}
 
 
 def _compare_steering(steering: Tables | None) -> Values | None:
@@ -581,25 +590,29 @@ def _compare_steering(steering: Tables | None) -> Values | None:
     if curve.empty:
         return None
     last = curve["weight"].max()
-    rows = {name: one(curve, weight=last, measure=name) for name in ("quality", "faithfulness")}
-    said = [f"{MEASURES[name]} {change(row)}" for name, row in rows.items() if row is not None]
+    rows = {
+        name: find_row(curve, weight=last, measure=name) for name in ("quality", "faithfulness")
+    }
+    said = [
+        f"{MEASURES[name]} {write_change(row)}" for name, row in rows.items() if row is not None
+    ]
     return {
         "last": f"{last:g}",
         "n": int(curve["n"].max()),
         "judged": ", ".join(said) or "only the score judges",
-        "same": _judge(rows["quality"]),
+        "same": _judge_claim(rows["quality"]),
     }
 
 
 def _compare_lime(tuning: Tables | None) -> Values | None:
-    found = chosen(table(tuning, "verdict"), technique=LIME)
-    row = one(found, part=HELD_OUT, measure="score")
-    quality = one(found, part=HELD_OUT, measure="quality")
+    found = select(table(tuning, "verdict"), technique=LIME)
+    row = find_row(found, part=HELD_OUT, measure="score")
+    quality = find_row(found, part=HELD_OUT, measure="quality")
     return row and {
         "tuned": str(row["tuned"]).replace("_", " ").capitalize(),
-        "change": change(row),
-        "quality": quality and change(quality),
-        "same": _judge(row),
+        "change": write_change(row),
+        "quality": quality and write_change(quality),
+        "same": _judge_claim(row),
     }
 
 
@@ -615,39 +628,39 @@ def applications_findings(tables: Parts, up: int = 1) -> list[str]:
     said += [steering_finding(curve)] if len(curve) else []
     verdicts = table(tables.get("tuning"), "verdict")
     for key in dict.fromkeys(verdicts["technique"]) if len(verdicts) else []:
-        said.append(tuning_finding(chosen(verdicts, technique=key), up))
+        said.append(tuning_finding(select(verdicts, technique=key), up))
     return [sentence for sentence in said if sentence]
 
 
 def _mixture(tables: Tables | None) -> list[str]:
     comparison = table(tables, "comparison")
-    own = chosen(comparison, images=CROSSED)
-    new = own if len(own) else chosen(comparison, images=HELD_OUT)
-    row = one(new, measure="quality", against=ELSEWHERE)
-    lost = one(new, measure="faithfulness", against=MEAN)
+    own = select(comparison, images=CROSSED)
+    new = own if len(own) else select(comparison, images=HELD_OUT)
+    row = find_row(new, measure="quality", against=ELSEWHERE)
+    lost = find_row(new, measure="faithfulness", against=MEAN)
     if row is None:
-        score = one(new, measure="score", against=MEAN)
+        score = find_row(new, measure="score", against=MEAN)
         if score is None:
             return []
         text = (
             "Taking for each image the explanation with the best score changes predicted stars by "
-            f"{change(score)} against the mean of all methods"
+            f"{write_change(score)} against the mean of all methods"
         )
     else:
         usual = _usual(row)
         text = (
             f"Taking for each of {count(int(row['n']), 'image')} the explanation with the best "
-            f"score changes true quality by {change(row)} against always taking {usual}: "
-            f"{served(row)}"
+            f"score changes true quality by {write_change(row)} against always taking {usual}: "
+            f"{say_served(row)}"
         )
-        public = one(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
+        public = find_row(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
         if len(own) and public is not None:
             text += (
                 f" (by the public scorer, on the {count(int(public['n']), 'image')} it has not "
-                f"seen: {change(public)})"
+                f"seen: {write_change(public)})"
             )
     if lost is not None:
-        text += f"; faithfulness changes by {change(lost, 3)} against the mean of all methods"
+        text += f"; faithfulness changes by {write_change(lost, 3)} against the mean of all methods"
     return [f"{text}."]
 
 
@@ -668,28 +681,29 @@ def _front(tables: Tables | None) -> list[str]:
 
 def backbones_finding(trends: pd.DataFrame) -> str:
     """One sentence for the overview."""
-    row = one(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
+    row = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
     if row is None:
         return ""
-    own = one(chosen(trends, measure="score"), group=ALL_METHODS, family="activation")
+    own = find_row(select(trends, measure="score"), group=ALL_METHODS, family="activation")
     words = {
         "worse": "as P2 has it",
         "better": "the opposite of what P2 reports",
         "open": "no clear difference",
         "unknown": "too few images to say",
-    }[verdict(row)]
+    }[judge(row)]
     if own is None:
         return ""
     return (
         "From the smallest to the largest image tower, the predicted stars of activation-based "
-        f"maps change by {change(own)}, {change(row)} against perturbation-based ones: {words}."
+        f"maps change by {write_change(own)}, {write_change(row)} against perturbation-based "
+        f"ones: {words}."
     )
 
 
 def steering_finding(curve: pd.DataFrame) -> str:
     """One sentence for the overview."""
     last = curve["weight"].max()
-    score, faithful, quality = (one(curve, weight=last, measure=name) for name in MEASURES)
+    score, faithful, quality = (find_row(curve, weight=last, measure=name) for name in MEASURES)
     if score is None:
         return ""
     text = (
@@ -700,9 +714,9 @@ def steering_finding(curve: pd.DataFrame) -> str:
     if score["estimate"] <= 0:
         text = text.replace("raises", "moves")
     if faithful is not None:
-        text += f" and changes faithfulness by {change(faithful)}"
-    truth = "" if quality is None else f"true quality changes by {change(quality)}: "
-    return f"{text}; {truth}{served(quality)}."
+        text += f" and changes faithfulness by {write_change(faithful)}"
+    truth = "" if quality is None else f"true quality changes by {write_change(quality)}: "
+    return f"{text}; {truth}{say_served(quality)}."
 
 
 def tuning_finding(found: pd.DataFrame, up: int) -> str:
@@ -711,11 +725,11 @@ def tuning_finding(found: pd.DataFrame, up: int) -> str:
     title = technique_name(str(names["technique"]))
     if names["tuned"] == names["default"]:
         return f"For {title} no setting scores better than the default."
-    score = one(found, part=HELD_OUT, measure="score")
-    quality = one(found, part=HELD_OUT, measure="quality")
-    gained = "" if score is None else f" ({change(score)} predicted stars on held-out images)"
-    truth = "" if quality is None else f"true quality changes by {change(quality)}: "
+    score = find_row(found, part=HELD_OUT, measure="score")
+    quality = find_row(found, part=HELD_OUT, measure="quality")
+    gained = "" if score is None else f" ({write_change(score)} predicted stars on held-out images)"
+    truth = "" if quality is None else f"true quality changes by {write_change(quality)}: "
     return (
         f"For {title} the score prefers {_plain(names['tuned'])} to {_plain(names['default'])}"
-        f"{gained}; {truth}{served(quality, up)}."
+        f"{gained}; {truth}{say_served(quality, up)}."
     )

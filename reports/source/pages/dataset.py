@@ -21,7 +21,15 @@ from reports.source.format import (
     whole,
 )
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
-from reports.source.pages.parts import ALPHA, Tables, chosen, known, one, table, why_missing
+from reports.source.pages.parts import (
+    ALPHA,
+    Tables,
+    find_row,
+    select,
+    select_known,
+    table,
+    why_missing,
+)
 from reports.source.plots.preference import (
     KIND_COLOURS,
     critical_difference_figure,
@@ -69,7 +77,7 @@ def dataset_report(
     """
     counts, preferences = tables.get("dataset", {}), tables.get("preference", {})
     better = {name: protocol.question(name).direction or 1 for name in protocol.stars}
-    gaps = known(preferences, "kind_differences")
+    gaps = select_known(preferences, "kind_differences")
     content = {
         "study": count_study(counts),
         "images": _describe_images(counts),
@@ -113,8 +121,8 @@ def _describe_images(counts: Tables) -> Values:
         return _lack(counts, "splits")
     rows = []
     for dataset in dict.fromkeys(splits["dataset"]):
-        own = chosen(splits, dataset=dataset).set_index("split")["n"]
-        sizes = chosen(classes, dataset=dataset)["n"]
+        own = select(splits, dataset=dataset).set_index("split")["n"]
+        sizes = select(classes, dataset=dataset)["n"]
         row: Values = {"dataset": dataset_name(str(dataset)), "all": int(own.sum())}
         row |= {split: int(own.get(split, 0)) for split in SPLITS}
         row |= {"classes": len(sizes), "least": sizes.min(), "most": sizes.max()}
@@ -134,7 +142,7 @@ def _describe_images(counts: Tables) -> Values:
 
 
 def _describe_models(counts: Tables) -> Values | None:
-    scores = chosen(table(counts, "accuracy"), measure="accuracy")
+    scores = select(table(counts, "accuracy"), measure="accuracy")
     if scores.empty:
         return None
     ordered = scores.sort_values("estimate", kind="stable")
@@ -143,7 +151,7 @@ def _describe_models(counts: Tables) -> Values | None:
     for model in dict.fromkeys(scores["model"]):
         row = {"model": model_name(str(model))}
         for dataset in datasets:
-            cell = one(scores, model=model, dataset=dataset)
+            cell = find_row(scores, model=model, dataset=dataset)
             row[dataset_name(str(dataset))] = "" if cell is None else _accuracy(cell)
         rows.append(row)
     worst, best = (
@@ -311,7 +319,7 @@ def _difference(row: pd.Series, name: Callable[[str], str]) -> str:
 
 
 def _compare_kinds(tables: Tables, better: Mapping[str, int]) -> Values:
-    means, gaps = known(tables, "kinds"), known(tables, "kind_differences")
+    means, gaps = select_known(tables, "kinds"), select_known(tables, "kind_differences")
     if means.empty:
         return _lack(tables, "kinds")
     ranked = table(tables, "ranking")
@@ -326,7 +334,7 @@ def _compare_kinds(tables: Tables, better: Mapping[str, int]) -> Values:
 
 
 def _compare_backbones(tables: Tables, better: Mapping[str, int]) -> Values:
-    means, gaps = known(tables, "backbones"), known(tables, "backbone_differences")
+    means, gaps = select_known(tables, "backbones"), select_known(tables, "backbone_differences")
     if means.empty:
         return _lack(tables, "backbones")
     tested = gaps.dropna(subset=["p"]) if len(gaps) else gaps
@@ -348,7 +356,7 @@ def _tabulate_differences(gaps: pd.DataFrame, name: Callable[[str], str]) -> Val
 
 
 def _describe_order(tables: Tables) -> Values:
-    ranked, ranks = known(tables, "ranking"), known(tables, "critical_difference")
+    ranked, ranks = select_known(tables, "ranking"), select_known(tables, "critical_difference")
     if ranked.empty:
         return _lack(tables, "ranking")
     values = describe_ranking(ranked) | {"figure": ranking_figure(ranked)}
@@ -387,7 +395,7 @@ def describe_mean_ranks(ranks: pd.DataFrame) -> Values:
 
 
 def _describe_favourites(tables: Tables) -> Values:
-    top = known(tables, "top_techniques")
+    top = select_known(tables, "top_techniques")
     if top.empty:
         return _lack(tables, "top_techniques")
     return describe_favourites(top) | {"figure": favourites_figure(top)}
@@ -411,7 +419,7 @@ def describe_favourites(top: pd.DataFrame) -> Values:
 
 
 def _tabulate_scores(tables: Tables) -> Values:
-    scores = known(tables, "technique_scores")
+    scores = select_known(tables, "technique_scores")
     if scores.empty:
         return _lack(tables, "technique_scores")
     wide = scores.pivot_table(index="technique", columns="dimension", values="estimate")
@@ -426,12 +434,12 @@ def _tabulate_scores(tables: Tables) -> Values:
 
 
 def _describe_rankings(tables: Tables, protocol: Protocol) -> Values:
-    positions = known(tables, "positions")
+    positions = select_known(tables, "positions")
     if positions.empty:
         return _lack(tables, "positions")
     ends = {one.id: (one.lowest or "", one.highest or "") for one in protocol.rankings}
     return {
-        "concordance": describe_concordance(known(tables, "concordance"), positions, ends),
+        "concordance": describe_concordance(select_known(tables, "concordance"), positions, ends),
         "figure": positions_figure(positions, ends),
     }
 

@@ -22,9 +22,9 @@ from reports.source.pages.parts import (
     HONEST,
     PUBLISHED,
     Tables,
-    chosen,
-    known,
-    one,
+    find_row,
+    select,
+    select_known,
     table,
     why_missing,
 )
@@ -83,7 +83,9 @@ def overview_report(
         "agreement": _tell(agreement_findings(agreement), agreement, "agreement"),
         "bias": _tell(bias_findings(agreement), agreement, *groups),
         "preference": _tell(preference_findings(preference), preference, "ranking", "kinds"),
-        "kinds": groups_figure(known(preference, "kinds"), colours=KIND_COLOURS, better=better),
+        "kinds": groups_figure(
+            select_known(preference, "kinds"), colours=KIND_COLOURS, better=better
+        ),
         "correlation": _tell(correlation_findings(correlation), correlation, "correlations"),
         "score": score_findings(score),
         "kappas": people_and_score_figure(table(score, "summary")),
@@ -113,7 +115,7 @@ def headline_findings(parts: Parts) -> list[str]:
 
 def agreement_findings(tables: Tables | None) -> list[str]:
     """How well annotators agree with the mode, and on which questions best and worst."""
-    kappas = chosen(known(tables, "agreement"), measure=HONEST)
+    kappas = select(select_known(tables, "agreement"), measure=HONEST)
     if tables is None or kappas.empty:
         return []
     said = [mode_sentence(tables)]
@@ -129,7 +131,7 @@ def agreement_findings(tables: Tables | None) -> list[str]:
 
 def bias_findings(tables: Tables | None) -> list[str]:
     """Whether it matters who rates."""
-    tests = known(tables, "group_tests")
+    tests = select_known(tables, "group_tests")
     if tables is None or tests.empty:
         return []
     return [sentence for sentence in [verdicts_sentence(tables)] if sentence]
@@ -138,7 +140,7 @@ def bias_findings(tables: Tables | None) -> list[str]:
 def preference_findings(tables: Tables | None) -> list[str]:
     """What is liked most and least, and whether kinds of explanation differ."""
     said = []
-    ranked = known(tables, "ranking")
+    ranked = select_known(tables, "ranking")
     if len(ranked) > 1:
         first, last = ranked.iloc[0], ranked.iloc[-1]
         said.append(
@@ -146,7 +148,7 @@ def preference_findings(tables: Tables | None) -> list[str]:
             f"and {technique_name(last['technique'])} least; tests of every two leave places "
             f"{int(first['rank_low'])} to {int(first['rank_high'])} open for the first."
         )
-    gaps = known(tables, "kind_differences")
+    gaps = select_known(tables, "kind_differences")
     if len(gaps):
         said += differences_in_words(
             gaps, lambda kind: KINDS.get(kind, kind), "Kinds of explanation"
@@ -156,11 +158,11 @@ def preference_findings(tables: Tables | None) -> list[str]:
 
 def correlation_findings(tables: Tables | None) -> list[str]:
     """How closely any metric follows the ratings, over all and within techniques."""
-    found = known(tables, "correlations")
-    ranks = chosen(found, method="spearman") if len(found) else found
+    found = select_known(tables, "correlations")
+    ranks = select(found, method="spearman") if len(found) else found
     said = []
     for scope, where in SCOPES.items():
-        own = chosen(ranks, scope=scope)
+        own = select(ranks, scope=scope)
         if own.empty:
             continue
         top = own.iloc[int(own["estimate"].abs().to_numpy().argmax())]
@@ -181,16 +183,16 @@ def _metric(row: pd.Series) -> str:
 
 def score_findings(tables: Tables | None) -> list[str]:
     """How close the score comes to people, and what does better."""
-    kappas = chosen(table(tables, "summary"), **QWK)
+    kappas = select(table(tables, "summary"), **QWK)
     if kappas.empty:
         return []
     name = _own_scorer(tables, kappas)
-    own = chosen(kappas, level=name).dropna(subset=["mean"]).sort_values("mean")
+    own = select(kappas, level=name).dropna(subset=["mean"]).sort_values("mean")
     if own.empty:
         return []
     low, high = own.iloc[0], own.iloc[-1]
     first = own.sort_values("question").iloc[0]
-    human = one(kappas, level=LEAVE_ONE_OUT, question=first["question"])
+    human = find_row(kappas, level=LEAVE_ONE_OUT, question=first["question"])
     beside = "" if human is None else f"; an annotator reaches {number(human['mean'])}"
     said = [
         f"On explanations that it has not seen, the score “{scorer_name(name)}” agrees with the "
@@ -216,9 +218,9 @@ def _own_scorer(tables: Tables | None, kappas: pd.DataFrame) -> str:
 
 def _rivals(tables: Tables | None, name: str) -> list[str]:
     """Against P2's scorer and against whatever does clearly better."""
-    found = chosen(table(tables, "differences"), scorer=name, measure="qwk")
+    found = select(table(tables, "differences"), scorer=name, measure="qwk")
     said = []
-    published = chosen(found, than="pasta-mlp")
+    published = select(found, than="pasta-mlp")
     if len(published):
         better = published[published["low"] > 0]
         names = listed([str(question) for question in better["question"]])
@@ -244,20 +246,20 @@ def headline_numbers(parts: Parts) -> dict[str, float]:
     found: dict[str, float] = {}
     facts = table(parts.get("dataset"), "study")
     for what in ("votes", "samples", "annotators"):
-        for value in chosen(facts, what=what)["value"] if len(facts) else []:
+        for value in select(facts, what=what)["value"] if len(facts) else []:
             found[f"study.{what}"] = float(value)
-    agreement = known(parts.get("agreement"), "agreement")
+    agreement = select_known(parts.get("agreement"), "agreement")
     for measure, name in ((HONEST, "kappa"), (PUBLISHED, "kappa_as_published")):
-        found |= _by(chosen(agreement, measure=measure), "question", f"agreement.{name}")
+        found |= _by(select(agreement, measure=measure), "question", f"agreement.{name}")
     preference = parts.get("preference")
-    found |= _by(known(preference, "kinds"), "group", "preference.stars", "question")
-    found |= _by(known(preference, "ranking"), "technique", "preference.strength")
-    ranks = chosen(known(parts.get("correlation"), "correlations"), method="spearman")
-    ranks = chosen(ranks, scope="overall")
+    found |= _by(select_known(preference, "kinds"), "group", "preference.stars", "question")
+    found |= _by(select_known(preference, "ranking"), "technique", "preference.strength")
+    ranks = select(select_known(parts.get("correlation"), "correlations"), method="spearman")
+    ranks = select(ranks, scope="overall")
     if len(ranks):
         names = ranks["metric"] + ranks["variant"].fillna("").map(lambda one: f" {one}" * bool(one))
         found |= _by(ranks.assign(name=names), "name", "correlation.rho", "question")
-    kappas = chosen(table(parts.get("score"), "summary"), **QWK)
+    kappas = select(table(parts.get("score"), "summary"), **QWK)
     if len(kappas):
         kappas = kappas.rename(columns={"mean": "estimate"}).dropna(subset=["estimate"])
         found |= _by(kappas, "level", "score.qwk", "question")

@@ -20,11 +20,11 @@ def table(tables: Tables | None, name: str) -> pd.DataFrame:
     return pd.DataFrame() if found is None else found
 
 
-def known(tables: Tables | None, name: str, **where: object) -> pd.DataFrame:
+def select_known(tables: Tables | None, name: str, **where: object) -> pd.DataFrame:
     """The rows of a table that have an estimate, and the wanted values in their columns."""
     found = table(tables, name)
     rows = found.dropna(subset=["estimate"]) if "estimate" in found else pd.DataFrame()
-    return chosen(rows, **where)
+    return select(rows, **where)
 
 
 def why_missing(
@@ -36,7 +36,7 @@ def why_missing(
     return str(own["why"].iloc[0]) if len(own) else otherwise
 
 
-def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
+def select(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     """The rows with these values; none if a column is not there."""
     if any(name not in frame for name in keys):
         return frame.iloc[:0]
@@ -46,12 +46,12 @@ def chosen(frame: pd.DataFrame, **keys: object) -> pd.DataFrame:
     return frame[rows]
 
 
-def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
+def find_row(frame: pd.DataFrame, **keys: object) -> dict[str, Any] | None:
     """The first row with these values, or None."""
-    found = chosen(frame, **keys)
+    found = select(frame, **keys)
     return None if found.empty else {str(name): value for name, value in found.iloc[0].items()}
 
 
-def only(tables: Tables, name: str, **where: object) -> Row | None:
+def find_known(tables: Tables, name: str, **where: object) -> Row | None:
     """The one row with an estimate and these values, or None."""
-    return one(known(tables, name), **where)
+    return find_row(select_known(tables, name), **where)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from reports.source.format import cells, interval, number, signed
-from reports.source.pages.parts import chosen
+from reports.source.pages.parts import select
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 from reports.source.replication.rows import (
     AGREES,
@@ -43,7 +43,7 @@ def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
         Whether the votes are those of simulated raters.
     """
     filled = rows.assign(**{name: texts(rows[name]) for name in _TEXTS})
-    papers = {paper: chosen(filled, paper=paper) for paper in PAPERS}
+    papers = {paper: select(filled, paper=paper) for paper in PAPERS}
     content = {
         "numbers": len(filled),
         "known": filled["verdict"].isin([AGREES, DIFFERS]).sum(),
@@ -83,7 +83,7 @@ def _describe_table(table: str, title: str, rows: pd.DataFrame) -> Values:
         "lacks": [
             {"n": len(lines), "verdict": verdict, "reason": reason}
             for verdict in (NOT_MEASURED, OUT_OF_REACH)
-            for reason, lines in chosen(rows, verdict=verdict).groupby("reason", sort=False)
+            for reason, lines in select(rows, verdict=verdict).groupby("reason", sort=False)
         ],
         "measured": rows["ours"].notna().any(),
         "with_p": (rows["paper_p"] != "").any(),

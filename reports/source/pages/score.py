@@ -10,7 +10,7 @@ import pandas as pd
 
 from reports.source.format import DASH, cells, interval, number, p_value, share, signed
 from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
-from reports.source.pages.parts import chosen, one, table
+from reports.source.pages.parts import find_row, select, table
 from reports.source.plots.score import ablation_figure, differences_figure, score_figure
 from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
 from reports.source.typesetting import Report
@@ -46,10 +46,10 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
         Whether the votes are those of simulated raters.
     """
     summary, differences = table(tables, "summary"), table(tables, "differences")
-    main = chosen(summary, study="main")
+    main = select(summary, study="main")
     if main.empty:
         return Report("score", simulated, {"main": None})
-    titles = titles_of(main)
+    titles = title_levels(main)
     runs = main.loc[main["level"] == BEST, "n"]
     content = {
         "main": score_figure(main, titles, "Votes are simulated." if simulated else ""),
@@ -73,7 +73,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
     return Report("score", simulated, content)
 
 
-def titles_of(main: pd.DataFrame) -> dict[str, str]:
+def title_levels(main: pd.DataFrame) -> dict[str, str]:
     """The rows of the main study in their order, people last."""
     people = (LEAVE_ONE_OUT, OWN_VOTE)
     levels = [str(level) for level in main["level"].unique() if level not in people]
@@ -87,8 +87,8 @@ def _title(level: object) -> str:
 
 def _find_range(main: pd.DataFrame) -> Values | None:
     """The kappas of the ordinal model over questions, and those of people, the ceiling."""
-    own = chosen(main, measure="qwk", level=BEST).sort_values("question")
-    people = chosen(main, measure="qwk", level=LEAVE_ONE_OUT)["mean"]
+    own = select(main, measure="qwk", level=BEST).sort_values("question")
+    people = select(main, measure="qwk", level=LEAVE_ONE_OUT)["mean"]
     if own.empty:
         return None
     places = own["mean"].to_numpy()
@@ -103,10 +103,10 @@ def _find_range(main: pd.DataFrame) -> Values | None:
 
 def _find_leaders(main: pd.DataFrame) -> list[Values]:
     """Questions on which another scorer is better than the ordinal model."""
-    kappas = chosen(main, measure="qwk")
+    kappas = select(main, measure="qwk")
     found = []
-    for _, own in chosen(kappas, level=BEST).sort_values("question").iterrows():
-        rows = chosen(kappas, question=own["question"]).dropna(subset="mean")
+    for _, own in select(kappas, level=BEST).sort_values("question").iterrows():
+        rows = select(kappas, question=own["question"]).dropna(subset="mean")
         rows = rows[~rows["level"].isin([LEAVE_ONE_OUT, OWN_VOTE])]
         best = rows.iloc[int(rows["mean"].to_numpy().argmax())]
         if best["level"] != BEST and best["mean"] > own["mean"]:
@@ -122,7 +122,7 @@ def _compare_rivals(differences: pd.DataFrame) -> list[Values]:
     """Where the ordinal model is surely better, or worse, than the papers' networks."""
     found = []
     for rival in ("pasta-linear", "pasta-mlp"):
-        rows = chosen(differences, measure="qwk", than=rival)
+        rows = select(differences, measure="qwk", than=rival)
         if rows.empty:
             continue
         top = rows.iloc[int(rows["estimate"].to_numpy().argmax())]
@@ -142,12 +142,12 @@ def _tabulate(
     main: pd.DataFrame, published: Frames, measure: str, titles: Mapping[str, str]
 ) -> Values:
     """Ours, and below it what both papers print."""
-    own = chosen(main, measure=measure)
+    own = select(main, measure=measure)
     wide = _widen(own, "level", list(titles))
     frames = [wide.assign(scorer=list(titles.values()), who="ours")]
     for paper, file in PUBLISHED.items():
         if file in published:
-            theirs = chosen(published[file], metric=_MEASURES[measure])
+            theirs = select(published[file], metric=_MEASURES[measure])
             levels = list(dict.fromkeys(theirs["model"]))
             wide = _widen(theirs, "model", levels, 2 if paper == "P1" else 3)
             frames.append(wide.assign(scorer=levels, who=paper))
@@ -164,7 +164,7 @@ def _widen(rows: pd.DataFrame, index: str, levels: list[str], places: int = 2) -
 
 def _find_constant(main: pd.DataFrame, measure: str) -> list[str]:
     """Scorers with constant predictions in at least one run, of which rho is undefined."""
-    own = chosen(main, measure=measure)
+    own = select(main, measure=measure)
     lost = own[own["mean"].isna() & own["reason"].notna()]
     return list(dict.fromkeys(_title(name) for name in lost["level"]))
 
@@ -180,10 +180,10 @@ def write_spread(means: pd.Series, sds: Sequence[float] | pd.Series, places: int
 
 
 def _describe_ablations(summary: pd.DataFrame, published: Frames) -> Values | None:
-    rows = study_rows(summary, published)
+    rows = collect_levels(summary, published)
     if rows.empty or rows["ours"].isna().all():
         return None
-    own = chosen(rows, quantity="QWK").dropna(subset="ours")
+    own = select(rows, quantity="QWK").dropna(subset="ours")
     found = {str(study): part["ours"] for study, part in own.groupby("study")}
     ordered = sorted(found, key=lambda study: found[study].max() - found[study].min())
     ranges = [
@@ -198,21 +198,21 @@ def _describe_ablations(summary: pd.DataFrame, published: Frames) -> Values | No
         "least": ranges[0] if ranges else None,
         "most": ranges[-1] if ranges else None,
         "tables": {
-            study: {"about": about, "table": _tabulate_study(chosen(rows, study=study))}
+            study: {"about": about, "table": _tabulate_study(select(rows, study=study))}
             for study, about in STUDIES.items()
             if (rows["study"] == study).any()
         },
-        "figure": ablation_figure(chosen(rows, quantity="QWK"), STUDIES),
+        "figure": ablation_figure(select(rows, quantity="QWK"), STUDIES),
     }
 
 
-def study_rows(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
+def collect_levels(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
     """Levels of all studies: study, level, quantity (MSE, QWK, SCC), ours and the paper's.
 
     Levels that only the paper or only we have are there too, ours last.
     """
     keys = ["study", "level", "measure"]
-    own = chosen(summary, question="Q1")
+    own = select(summary, question="Q1")
     own = own.reindex(columns=[*keys, "mean", "sd"]).rename(
         columns={"mean": "ours", "sd": "ours_sd"}
     )
@@ -232,7 +232,7 @@ def _tabulate_study(own: pd.DataFrame) -> Values:
     levels = list(dict.fromkeys(own["level"]))
     frame = pd.DataFrame({"": levels})
     for quantity in ("QWK", "MSE", "SCC"):
-        part = chosen(own, quantity=quantity).set_index("level").reindex(levels)
+        part = select(own, quantity=quantity).set_index("level").reindex(levels)
         frame[f"{quantity} paper"] = write_spread(part["paper_value"], part["paper_sd"])
         frame[f"{quantity} ours"] = write_spread(part["ours"], part["ours_sd"])
     return cells(frame, [str(name) for name in frame.columns])
@@ -242,7 +242,7 @@ def _describe_differences(differences: pd.DataFrame) -> Values | None:
     if differences.empty:
         return None
     rivals = {str(name): _title(name) for name in differences["than"].unique()}
-    own = chosen(differences, measure="qwk")
+    own = select(differences, measure="qwk")
     own = own.assign(than=own["than"].map(_title))
     return {
         "runs": int(differences["n"].max()),
@@ -253,10 +253,10 @@ def _describe_differences(differences: pd.DataFrame) -> Values | None:
 
 def _describe_coverage(main: pd.DataFrame) -> Values | None:
     """How often conformal intervals contain the label, and how wide they are."""
-    own = chosen(main, measure="coverage").dropna(subset="mean")
+    own = select(main, measure="coverage").dropna(subset="mean")
     if own.empty:
         return None
-    width = chosen(main, measure="width").set_index(["level", "question"])["mean"]
+    width = select(main, measure="width").set_index(["level", "question"])["mean"]
     keys = list(zip(own["level"], own["question"], strict=True))
     widths = pd.Series([float(width.get(key, float("nan"))) for key in keys])
     known = widths.dropna()
@@ -276,10 +276,10 @@ def _beside_papers(
     for question in sorted(main["question"].unique()):
         row: Values = {"question": question}
         for name, (level, measure) in columns.items():
-            found = one(main, level=level, question=question, measure=measure)
+            found = find_row(main, level=level, question=question, measure=measure)
             row[name] = found["mean"] if found else float("nan")
         for paper, file in PUBLISHED.items():
-            line = one(table(published, file), question=question, **printed)
+            line = find_row(table(published, file), question=question, **printed)
             row[paper] = line["mean"] if line else float("nan")
         rows.append(row)
     return pd.DataFrame(rows)
