@@ -32,7 +32,7 @@ from pasta.registry import Registry
 from pasta.stage import run_stage
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
-from reports.source.pages.headlines import headline_numbers
+from reports.source.pages.overview import headline_numbers
 from reports.source.plots.correlation import metric_heatmap
 from reports.source.replication.measured import study_facts
 from reports.source.replication.rows import published_techniques

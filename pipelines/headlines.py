@@ -7,14 +7,14 @@ import shutil
 from pasta import store
 from pasta.paths import FIGURES, HEADLINES, project_root, stage_folder
 from pasta.stage import run_stage
-from reports.source.found import Found
-from reports.source.pages.headlines import READS, headline_numbers
+from reports.source.data import Data
+from reports.source.pages.overview import READS, headline_numbers
 
 
 def main() -> None:
     """Write reports/headlines.json and reports/figures/steering.jpg."""
     root = project_root()
-    store.write_json(headline_numbers(Found(root, READS).parts), root / HEADLINES)
+    store.write_json(headline_numbers(Data(root, READS).parts), root / HEADLINES)
     drawn = stage_folder("applications") / "steering" / "pictures" / "readme.jpg"
     with store.atomic(root / FIGURES / "steering.jpg") as temporary:
         shutil.copy(drawn, temporary)

@@ -64,9 +64,8 @@ def analyse(
     from analysis.suites.bias import bias_tables
     from analysis.suites.tables import joined
     from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
-    from reports.source.pages.agreement import agreement_report
-    from reports.source.pages.parts import printable
-    from reports.source.typesetting import compiled
+    from reports.source.pages.agreement import agreement_report, printable
+    from reports.source.typesetting import compile_pdf
 
     categories = steps(scale)
     folder = out or Path(f"{ratings.stem}-agreement")
@@ -95,7 +94,7 @@ def analyse(
     simulated = "simulated" in votes and bool(votes["simulated"].any())
     document = agreement_report(tables, simulated)
     files = [file for file in (ratings, annotators, samples) if file is not None]
-    pdf = compiled(document, {"input": [printable(_checksum(file)) for file in files]})
+    pdf = compile_pdf(document, {"input": [printable(_checksum(file)) for file in files]})
     _write(folder, pdf, tables)
     _tell(tables, folder)
     if open_:
@@ -137,8 +136,12 @@ def _write(folder: Path, pdf: bytes, tables: dict[str, pd.DataFrame]) -> None:
 
 def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     """The first findings, and where everything is."""
-    from reports.source.pages.agreement import look_at_sentence, mode_sentence, study_sentence
-    from reports.source.pages.bias import verdicts_sentence
+    from reports.source.pages.agreement import (
+        look_at_sentence,
+        mode_sentence,
+        study_sentence,
+        verdicts_sentence,
+    )
 
     told: Sequence[str] = [
         study_sentence(tables),

@@ -56,11 +56,11 @@ def _items(foreach: Any, params: Any) -> Iterable[str]:
 
 def _say_findings(root: Path) -> None:
     from pasta.commands.show import console
-    from reports.source.found import ANALYSES, SCORE, VOTES, Found
-    from reports.source.pages.headlines import headline_findings
+    from reports.source.data import ANALYSES, SCORE, VOTES, Data
+    from reports.source.pages.overview import headline_findings
 
-    found = Found(root, (VOTES, *ANALYSES, SCORE))
-    votes = "simulated votes, which say nothing about people" if found.simulated else "votes"
+    data = Data(root, (VOTES, *ANALYSES, SCORE))
+    votes = "simulated votes, which say nothing about people" if data.simulated else "votes"
     console().print(f"\n[bold]What was found[/] (from {votes})")
-    for sentence in headline_findings(found.parts):
+    for sentence in headline_findings(data.parts):
         console().print(f"- {sentence}", highlight=False)

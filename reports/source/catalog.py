@@ -1,4 +1,4 @@
-"""Every report: what it reads, what it is about, and how it is built.
+"""Every report: what it reads, what it is about, how it is built, and from what it was made.
 
 ``reads`` are the folders below ``pipelines/data`` and ``figures`` the pictures in
 ``reports/figures`` that a report is made of; the stage ``report`` depends on the same.
@@ -6,26 +6,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePosixPath
+from typing import Any
 
-from pasta.paths import FIGURES, project_root
+from ruamel.yaml import YAML
+
+from pasta.config import load_params
+from pasta.git import git_state
+from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
 from pasta.registry import Registry
-from reports.source.document import Document
-from reports.source.found import ANALYSES, APPLICATIONS, SCORE, VOTES, Found
+from reports.source.data import ANALYSES, APPLICATIONS, SCORE, VOTES, Data
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
-from reports.source.pages.correlation import correlation_document
+from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
-from reports.source.pages.headlines import headline_numbers, previous_headlines
-from reports.source.pages.overview import overview_report
-from reports.source.pages.replication import replication_document
-from reports.source.pages.score import score_document
-from reports.source.provenance import provenance
-from reports.source.typesetting import typeset
+from reports.source.pages.overview import (
+    headline_numbers,
+    overview_report,
+    previous_headlines,
+)
+from reports.source.pages.replication import replication_report
+from reports.source.pages.score import score_report
+from reports.source.typesetting import Report, typeset
 
 FOLDER = FIGURES.parent
-REPORTS: Registry[Callable[[Found], Document]] = Registry("report")
+DOT = "\N{MIDDLE DOT}"
+REPORTS: Registry[Callable[[Data], Report]] = Registry("report")
 
 
 def names() -> dict[str, str]:
@@ -39,8 +46,8 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)
     reads = entry.metadata["reads"]
-    document = entry.value(Found(base, reads, entry.metadata.get("figures", ())))
-    typeset(document, file, provenance(base, reads))
+    report = entry.value(Data(base, reads, entry.metadata.get("figures", ())))
+    typeset(report, file, provenance(base, reads))
     return file
 
 
@@ -49,16 +56,16 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     about="the experiment on two pages, and what changed",
     reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS),
 )
-def overview(found: Found) -> Document:
+def overview(data: Data) -> Report:
     """All parts in short."""
-    after = headline_numbers(found.parts)
+    after = headline_numbers(data.parts)
     return overview_report(
-        found.parts,
-        found.applications,
-        found.simulated,
-        protocol=found.protocol,
-        question=found.params.applications.question,
-        before=previous_headlines(found.root, after),
+        data.parts,
+        data.applications,
+        data.simulated,
+        protocol=data.protocol,
+        question=data.params.applications.question,
+        before=previous_headlines(data.root, after),
     )
 
 
@@ -71,9 +78,9 @@ def overview(found: Found) -> Document:
         for name in ("datasets", "resnet50", "vit_b_16", "clip_zero_shot", "concepts")
     ),
 )
-def dataset(found: Found) -> Document:
+def dataset(data: Data) -> Report:
     """What there is."""
-    return dataset_report(found.parts, found.pictures, found.simulated, found.protocol)
+    return dataset_report(data.parts, data.pictures, data.simulated, data.protocol)
 
 
 @REPORTS.register(
@@ -81,10 +88,10 @@ def dataset(found: Found) -> Document:
     about="how far annotators agree, and whether it matters who they are",
     reads=(VOTES, "analyse/agreement", "analyse/bias"),
 )
-def agreement(found: Found) -> Document:
+def agreement(data: Data) -> Report:
     """Kappa and demographic bias."""
-    asked = {name: found.protocol.question(name).wording for name in found.protocol.stars}
-    return agreement_report(found.parts.get("agreement", {}), found.simulated, questions=asked)
+    asked = {name: data.protocol.question(name).wording for name in data.protocol.stars}
+    return agreement_report(data.parts.get("agreement", {}), data.simulated, questions=asked)
 
 
 @REPORTS.register(
@@ -92,17 +99,15 @@ def agreement(found: Found) -> Document:
     about="whether computational metrics agree with people",
     reads=(VOTES, "analyse/correlation"),
 )
-def correlation(found: Found) -> Document:
+def correlation(data: Data) -> Report:
     """Metrics against ratings."""
-    return correlation_document(
-        found.parts.get("correlation", {}), found.published, simulated=found.simulated
-    )
+    return correlation_report(data.parts.get("correlation", {}), data.published, data.simulated)
 
 
 @REPORTS.register("score", about="the PASTA-score and its ablations", reads=(VOTES, SCORE))
-def score(found: Found) -> Document:
+def score(data: Data) -> Report:
     """How well ratings are predicted."""
-    return score_document(found.parts.get("score", {}), found.published, simulated=found.simulated)
+    return score_report(data.parts.get("score", {}), data.published, data.simulated)
 
 
 @REPORTS.register(
@@ -110,14 +115,14 @@ def score(found: Found) -> Document:
     about="explanations chosen, steered and tuned by the score",
     reads=(VOTES, *APPLICATIONS),
 )
-def applications(found: Found) -> Document:
+def applications(data: Data) -> Report:
     """What the score is good for."""
     return applications_report(
-        found.applications,
-        found.pictures,
-        found.simulated,
-        protocol=found.protocol,
-        question=found.params.applications.question,
+        data.applications,
+        data.pictures,
+        data.simulated,
+        protocol=data.protocol,
+        question=data.params.applications.question,
     )
 
 
@@ -133,6 +138,54 @@ def applications(found: Found) -> Document:
         "applications/tuning",
     ),
 )
-def replication(found: Found) -> Document:
+def replication(data: Data) -> Report:
     """Printed and measured."""
-    return replication_document(found.replication, simulated=found.simulated)
+    return replication_report(data.replication, data.simulated)
+
+
+def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
+    """The facts for a title page; ``reads`` are the folders below ``pipelines/data`` that it uses.
+
+    Versions are those that ``dvc.lock`` has of the report's own inputs. DVC writes them when the
+    stages that make the inputs end, which is before the report begins, so that they do not depend
+    on what runs later. The runs of these stages are found in MLflow by their tags; those of a
+    stage that was not repeated carry the commit at which it ran.
+    """
+    commit, changed = git_state(root)
+    state = " (with changes that are not committed)" if changed else ""
+    made = [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
+    versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
+    stages = dict.fromkeys(stage for _, _, stage in made)
+    return {
+        "Commit": f"{commit[:12]}{state}" if commit else "not under version control",
+        "Profile": load_params(root / PARAMS).profile,
+        f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
+        "Runs (MLflow search)": [search(stage, commit) for stage in stages] or ["none"],
+    }
+
+
+def search(stage: str, commit: str | None) -> str:
+    """The expression that finds the runs of a stage in MLflow."""
+    return f"tags.stage = '{stage}' and tags.\"git.commit\" = '{commit or 'unknown'}'"
+
+
+def _outputs(root: Path, path: str) -> list[tuple[str, str, str]]:
+    """Outputs in ``dvc.lock`` that are a folder, lie in it or hold it: (path, md5, stage)."""
+    wanted = PurePosixPath(path)
+    found = []
+    for stage, entry in _locked_stages(root).items():
+        for out in entry.get("outs", ()):
+            own = PurePosixPath(out["path"])
+            if "md5" in out and (own.is_relative_to(wanted) or wanted.is_relative_to(own)):
+                found.append((out["path"], out["md5"], stage))
+    return sorted(found)
+
+
+def _locked_stages(root: Path) -> dict[str, Any]:
+    file = root / LOCK
+    content = YAML(typ="safe").load(file.read_text()) if file.is_file() else None
+    return dict((content or {}).get("stages", {}))
+
+
+def _short(path: str) -> str:
+    return PurePosixPath(path).relative_to(DATA.as_posix()).as_posix()

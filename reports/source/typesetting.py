@@ -1,4 +1,4 @@
-"""From a document to a PDF, with Typst. Two builds are byte-equal."""
+"""From the values of a report and its Typst file to a PDF. Two builds are byte-equal."""
 
 from __future__ import annotations
 
@@ -6,77 +6,96 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import typst
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from pasta import store
 from pasta.errors import PastaError
-from reports.source.document import Document, Picture
 from reports.source.plots.style import style
 
 _SVG_DPI = 72
-TEMPLATE = Path(__file__).with_name("templates") / "report.typ"
+TEMPLATES = Path(__file__).with_name("templates")
+LOOK = "report.typ"
 Facts = Mapping[str, str | Sequence[str]]
 
 
-def typeset(document: Document, out: Path, facts: Facts | None = None) -> None:
+@dataclass(frozen=True)
+class Report:
+    """A report whose prose is in ``templates/<name>.typ``, and the values that it reads there.
+
+    Values are texts, counts, truth values, None, tables (:func:`reports.source.format.cells`),
+    figures, picture files, and lists and mappings of these; other numbers have to be formatted
+    before.
+    """
+
+    name: str
+    simulated: bool
+    content: Mapping[str, Any]
+
+
+def typeset(report: Report, out: Path, facts: Facts) -> None:
     """Write a report to ``out``; ``facts`` (commit, data, runs) stand on its title page."""
-    pdf = compiled(document, facts or {})
+    pdf = compile_pdf(report, facts)
     with store.atomic(out) as temporary:
         temporary.write_bytes(pdf)
 
 
-def compiled(document: Document, facts: Facts) -> bytes:
+def compile_pdf(report: Report, facts: Facts) -> bytes:
     """The bytes of the PDF, tagged for those who listen to it (PDF/UA-1)."""
     with tempfile.TemporaryDirectory(prefix="pasta-report-") as name:
         folder = Path(name)
-        content = {**_content(document, folder), "facts": _about(facts)}
-        shutil.copy(TEMPLATE, folder / TEMPLATE.name)
-        data = json.dumps(content, ensure_ascii=False)
-        (folder / "report.json").write_text(data, encoding="utf-8")
+        about = [
+            {"name": fact, "values": [value] if isinstance(value, str) else list(value)}
+            for fact, value in facts.items()
+        ]
+        content = _placed(report.content, folder)
+        data = {**content, "simulated": report.simulated, "facts": about}
+        text = json.dumps(data, ensure_ascii=False)
+        (folder / "data.json").write_text(text, encoding="utf-8")
+        for file in (LOOK, f"{report.name}.typ"):
+            shutil.copy(TEMPLATES / file, folder / file)
         try:
             result, warnings = typst.compile_with_warnings(
-                str(folder / TEMPLATE.name),
+                str(folder / f"{report.name}.typ"),
                 root=name,
                 format="pdf",
                 ignore_system_fonts=True,
                 pdf_standards="ua-1",
             )
         except typst.TypstError as error:
-            raise PastaError(f"the report {document.name!r} cannot be typeset: {error}") from error
+            raise PastaError(f"the report {report.name!r} cannot be typeset: {error}") from error
     if warnings:
         found = "; ".join(str(warning.message) for warning in warnings)
-        raise PastaError(f"the report {document.name!r} was not typeset cleanly: {found}")
+        raise PastaError(f"the report {report.name!r} was not typeset cleanly: {found}")
     return result
 
 
-def _content(document: Document, folder: Path) -> dict[str, Any]:
-    """What the template reads of a document; its pictures are put into the folder."""
-    blocks = []
-    for number, block in enumerate(document.blocks):
-        if isinstance(block, Picture):
-            blocks.append(block.data(_placed(block.figure, folder, f"picture{number}")))
-        else:
-            blocks.append(block.data())
-    own = ("name", "title", "subtitle", "simulated", "compact")
-    return {**{field: getattr(document, field) for field in own}, "blocks": blocks}
+def _placed(value: Any, folder: Path) -> Any:
+    """A value as JSON knows it; pictures are put into the folder and become names of files."""
+    match value:
+        case Figure() | Path():
+            return _draw(value, folder)
+        case Mapping():
+            return {str(name): _placed(one, folder) for name, one in value.items()}
+        case list() | tuple():
+            return [_placed(one, folder) for one in value]
+        case np.bool_() | np.integer():
+            return value.item()
+        case None | bool() | int() | str():
+            return value
+    raise TypeError(f"{value!r} has to be formatted before it is typeset")
 
 
-def _about(facts: Facts) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "values": [value] if isinstance(value, str) else list(value)}
-        for name, value in facts.items()
-    ]
-
-
-def _placed(figure: Figure | Path, folder: Path, name: str) -> str:
-    """Put a picture where the template can see it; letters become outlines, so no font is
-    looked for."""
+def _draw(figure: Figure | Path, folder: Path) -> str:
+    """Put a picture where Typst can see it; letters become outlines, so no font is looked for."""
+    name = f"picture{sum(1 for _ in folder.iterdir())}"
     if isinstance(figure, Path):
         copy = folder / f"{name}{figure.suffix}"
         shutil.copy(figure, copy)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pypdfium2
+from matplotlib.figure import Figure
 
-from reports.source.document import Bullets, Document, Note, Table, Text
+from reports.source.typesetting import Report, compile_pdf
 
 TECHNIQUES = ("gradcam/resnet50", "lime/vit_b_16", "clip_qda/clip_qda")
 QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
@@ -55,23 +60,30 @@ def as_read(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def words(document: Document) -> str:
-    """All sentences of a report."""
-    found = []
-    for block in document.blocks:
-        if isinstance(block, Text | Note):
-            found.append(block.text)
-        elif isinstance(block, Bullets):
-            found += block.items
-    return "\n".join(found)
+def said(value: Any) -> str:
+    """All texts among the values of a report; the cells of a row stand in one line."""
+    if isinstance(value, Report):
+        return said(value.content)
+    if isinstance(value, Mapping):
+        return "\n".join(said(one) for one in value.values())
+    if isinstance(value, list | tuple):
+        cut = " | " if value and all(isinstance(one, str) for one in value) else "\n"
+        return cut.join(said(one) for one in value)
+    return value if isinstance(value, str) else ""
 
 
-def cells(document: Document, caption: str) -> list[list[str]]:
-    """The rows of the only table whose caption contains these words, the header first."""
-    tables = [
-        block.data()
-        for block in document.blocks
-        if isinstance(block, Table) and caption in block.caption
-    ]
-    assert len(tables) == 1, f"{len(tables)} tables with {caption!r}"
-    return [tables[0]["header"], *tables[0]["rows"]]
+def figures(value: Any) -> list[Figure | Path]:
+    """All pictures among the values of a report."""
+    if isinstance(value, Figure | Path):
+        return [value]
+    if isinstance(value, Mapping):
+        return figures(list(value.values()))
+    return [own for one in value for own in figures(one)] if isinstance(value, list) else []
+
+
+def printed(report: Report) -> str:
+    """The text of the PDF, without its line ends and hyphens."""
+    pdf = pypdfium2.PdfDocument(compile_pdf(report, {}))
+    pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
+    pdf.close()
+    return re.sub(r"\s+", " ", re.sub("[\ufffe\x02]\\s*", "", "\n".join(pages)))

@@ -14,15 +14,14 @@ import pytest
 
 from analysis.box_bias import MEASURES as BOX_MEASURES
 from analysis.suites.tables import Tables
-from reports.source.document import Bullets, Document, Heading, Note, Picture, Table, Text
-from reports.source.pages.agreement import agreement_report, kinds_sentence
-from reports.source.pages.parts import printable
-from reports.source.typesetting import compiled
-from reports.source.words import interval, number, p_cell, p_value
+from reports.source.format import interval, number, p_cell, p_value
+from reports.source.pages.agreement import agreement_report, compare_sides, printable
+from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.lacking import LACKS, Frames, lacking
 from tests.analysis.rows import one
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.suites import agreement_and_bias
+from tests.reports.studies import figures, printed, said
 
 SHOWN = [name for name in LACKS if name not in ("some without age", "empty times", "one kind")]
 DRAWN = ("one annotator", "one category", "nobody else rated", "one vote")
@@ -55,108 +54,74 @@ def tables() -> Tables:
 
 
 @pytest.fixture(scope="module")
-def report(tables: Tables) -> Document:
+def report(tables: Tables) -> Report:
     return agreement_report(tables, simulated=False)
 
 
-def words(document: Document) -> str:
-    """All text of a report."""
-    found: list[str] = []
-    for block in document.blocks:
-        match block:
-            case Text(text) | Heading(text):
-                found.append(text)
-            case Note():
-                found.append(f"{block.kind}: {block.text}")
-            case Bullets(items):
-                found += items
-            case Table():
-                data = block.data()
-                found += [block.caption, block.note]
-                found += [" | ".join(row) for row in data["rows"]]
-            case Picture():
-                found.append(block.caption)
-    return "\n".join(found)
-
-
-def test_sentences_and_tables_have_the_numbers_of_the_tables(
-    tables: Tables, report: Document
-) -> None:
-    text = words(report)
+def test_the_report_has_the_numbers_of_the_tables(tables: Tables, report: Report) -> None:
+    values = report.content
     fair = one(tables["agreement"], question="all", measure="mode_kappa_leave_one_out")
-    said = f"{number(fair['estimate'])} {interval(fair['low'], fair['high'])}"
-    assert f"mean quadratic kappa of {said}" in text
+    assert f"{number(fair['estimate'])} {interval(fair['low'], fair['high'])}" in values["mode"]
     published = one(tables["agreement"], question="all", measure="mode_kappa_as_published")
-    assert f"as the papers compare, it is {number(published['estimate'])}." in text
+    assert values["mode"].endswith(f"{number(published['estimate'])}.")
+    table = values["questions"]["table"]
     for question in ("Q1", "Q2"):
         row = [
             number(one(tables["agreement"], question=question, measure=name)["estimate"])
-            for name in (
-                "mode_kappa_as_published",
-                "mode_kappa_leave_one_out",
-                "pairwise_kappa",
-                "krippendorff_ordinal",
-                "icc1",
-                "icc1k",
-                "fleiss",
-            )
+            for name in table["columns"][1:]
         ]
-        assert " | ".join([question, *row]) in text
-    assert "12 annotators gave 600 votes to 60 samples of 10 images on 2 questions." in text
+        assert [question, *row] in table["rows"]
+    assert {"pairwise_kappa", "krippendorff_ordinal", "icc1k"} < set(table["columns"])
+    assert "12 annotators gave 600 votes to 60 samples of 10 images on 2 q" in values["study"]
 
 
 def test_a_planted_difference_of_sexes_is_told_with_both_means(
-    tables: Tables, report: Document
+    tables: Tables, report: Report
 ) -> None:
-    text = words(report)
     test = one(tables["group_tests"], measure="level", question="all", factor="sex")
-    assert test["verdict"] == "different"
     where = {"measure": "level", "question": "all", "factor": "sex"}
     female = one(tables["groups"], group="female", **where)["estimate"]
     male = one(tables["groups"], group="male", **where)["estimate"]
     assert female > male
-    expected = (
-        f"Female annotators give more stars than male ones ({number(female)} against "
-        f"{number(male)}, difference {number(test['estimate'])} "
-        f"{interval(test['low'], test['high'])}; {p_value(test['p'])}, after Holm's correction "
-        f"{p_cell(test['p_holm'])})."
-    )
-    assert expected in text
-    assert "Shown to differ: rating level by sex" in text
+    tests = report.content["groups"]["tests"]["rating level"]
+    [shown] = [one for one in tests if one["first"] == "female"]
+    assert shown["second"] == "male"
+    assert (shown["verdict"], shown["rises"]) == ("different", True)
+    assert shown["means"] == [number(female), number(male)]
+    assert shown["interval"] == interval(test["low"], test["high"])
+    assert p_value(test["p"]) in shown["p"] and p_cell(test["p_holm"]) in shown["p"]
+    assert "Shown to differ: rating level by sex" in report.content["verdicts"]
+    text = printed(report)
+    assert f"give more stars than male ones ({number(female)} against {number(male)}" in text
 
 
-def test_no_difference_is_claimed_where_none_is_tested(tables: Tables, report: Document) -> None:
-    text = words(report)
+def test_no_difference_is_claimed_where_none_is_tested(tables: Tables, report: Report) -> None:
     tests = tables["group_tests"]
     main = tests[(tests["question"] == "all") & (tests["measure"] == "agreement")]
     main = main[~main["comparison"].astype(str).str.endswith("all others")]
-    for _, row in main.iterrows():
-        if row["verdict"] == "undecided" and row["effect"] == "difference":
-            assert "agree differently with the mode of the others is not decided" in text
-        if row["verdict"] == "equivalent" and row["effect"] == "slope":
-            assert f"equivalence test, {p_value(row['p_equivalence'])}" in text
-    assert set(main["verdict"]) <= {"undecided", "equivalent"}
-    assert "annotators agree more" not in text
-    assert "annotators agree less" not in text
+    shown = [test["verdict"] for test in report.content["groups"]["tests"]["agreement"]]
+    assert shown == main["verdict"].tolist()
+    assert set(shown) <= {"undecided", "equivalent"}
+    text = printed(report)
+    assert "annotators agree more" not in text and "annotators agree less" not in text
 
 
-def test_a_whole_study_has_every_figure_and_nothing_missing(report: Document) -> None:
-    assert sum(isinstance(block, Picture) for block in report.blocks) == 7
-    kinds = [block.kind for block in report.blocks if isinstance(block, Note)]
-    assert "missing" not in kinds
+def test_a_whole_study_has_every_figure_and_nothing_missing(report: Report) -> None:
+    assert len(figures(report.content)) == 7
+    assert "Missing." not in printed(report)
 
 
 def test_a_report_from_csv_files_is_the_same(
-    tables: Tables, report: Document, tmp_path: Path
+    tables: Tables, report: Report, tmp_path: Path
 ) -> None:
     for name, table in tables.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     again = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in tables}
-    assert words(agreement_report(again, simulated=False)) == words(report)
+    assert said(agreement_report(again, simulated=False)) == said(report)
 
 
 @cache
-def lacking_report(make: Callable[..., Frames]) -> Document:
+def lacking_report(make: Callable[..., Frames]) -> Report:
     """The report of a study with a gap; some gaps are in the same study."""
     name = next(name for name, lack in LACKS.items() if lack.make is make)
     (ratings, people, samples), _ = lacking(name)
@@ -167,28 +132,24 @@ def lacking_report(make: Callable[..., Frames]) -> Document:
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
     lack = LACKS[name]
-    document = lacking_report(lack.make)
-    notes = [
-        block.text
-        for block in document.blocks
-        if isinstance(block, Note) and block.kind == "missing"
-    ]
-    assert sum(lack.words in note for note in notes) >= 2, "in short, and in its section"
-    assert not re.search(r"\b(nan|NaN|inf|None(?! of))\b", words(document))
-    if name not in DRAWN:
-        return
-    for block in document.blocks:
-        if isinstance(block, Picture):
-            assert not isinstance(block.figure, Path)
-            block.figure.draw_without_rendering()
+    report = lacking_report(lack.make)
+    values = report.content
+    own = [part["lacks"] for part in values.values() if isinstance(part, dict) and "lacks" in part]
+    assert any(lack.words in text for text in own), "in its section"
+    assert lack.words in said(values["lacks"]), "in short"
+    assert not re.search(r"\b(nan|NaN|inf|None(?! of))\b", said(report))
+    if name in DRAWN:
+        text = printed(report)
+        assert lack.words in text
+        assert "Own words and boxes." not in text, "nothing is known about them"
 
 
 def test_the_pdf_of_a_study_without_anything_is_typeset_twice_alike() -> None:
     (ratings, people, samples), _ = lacking("one vote")
     tables = agreement_and_bias(ratings, people, samples)
-    document = agreement_report(tables, simulated=False, questions={"Q1": "Do you trust it?"})
-    assert "Q1 | Do you trust it?" in words(document)
-    first, second = (compiled(document, {}) for _ in range(2))
+    report = agreement_report(tables, simulated=False, questions={"Q1": "Do you trust it?"})
+    assert ["Q1", "Do you trust it?"] in report.content["asked"]["rows"]
+    first, second = (compile_pdf(report, {}) for _ in range(2))
     assert first == second
     assert first.startswith(b"%PDF")
 
@@ -204,7 +165,7 @@ def test_names_in_any_script_are_printed_without_a_warning() -> None:
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compiled(agreement_report(tables, simulated=False), {}).startswith(b"%PDF")
+        assert compile_pdf(agreement_report(tables, simulated=False), {}).startswith(b"%PDF")
 
 
 def test_printable_keeps_names_apart() -> None:
@@ -222,11 +183,11 @@ def test_sides_of_kinds_are_told_with_an_interval_of_the_same_sign() -> None:
         ("all", "concept", "saliency", 9, 0.5, 0.4, 0.6, ""),
     ]
     columns = ["question", "first", "second", "n", "estimate", "low", "high", "note"]
-    text = kinds_sentence({"kind_differences": pd.DataFrame(rows, columns=columns)})
-    assert "less on concept than on saliency explanations on Q1 (by 0.30 [0.26, 0.42])." in text
-    assert "more on concept than on saliency explanations on Q2 (by 0.20 [0.10, 0.30])." in text
-    assert "On Q3 the interval" in text
-    assert "0.50" not in text
+    [sides] = compare_sides({"kind_differences": pd.DataFrame(rows, columns=columns)})
+    assert (sides["first"], sides["second"]) == ("concept", "saliency")
+    assert sides["less"] == ["Q1 (by 0.30 [0.26, 0.42])"]
+    assert sides["more"] == ["Q2 (by 0.20 [0.10, 0.30])"]
+    assert sides["open"] == ["Q3"]
 
 
 def test_annotators_who_stand_out_are_named_with_the_reason() -> None:
@@ -236,6 +197,6 @@ def test_annotators_who_stand_out_are_named_with_the_reason() -> None:
     tables = agreement_and_bias(ratings, people, samples)
     named = tables["look_at"][tables["look_at"]["annotator_id"] == "a03"]
     assert {"severity", "spread", "favourite_share"} <= set(named["measure"])
-    text = words(agreement_report(tables, simulated=False))
+    found = agreement_report(tables, simulated=False).content["profiles"]["named"]
     for reason in named["reason"]:
-        assert f"**a03** {reason}." in text
+        assert {"who": "a03", "reason": reason} in found

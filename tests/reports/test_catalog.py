@@ -15,22 +15,22 @@ from mlflow.utils.search_utils import SearchUtils
 from pasta import store
 from pasta.errors import PastaError
 from pasta.paths import DATA, HEADLINES
-from reports.source.catalog import REPORTS, build, names
-from reports.source.document import Bullets, Document, Note, Table, Text
-from reports.source.found import (
+from reports.source.catalog import REPORTS, build, names, provenance, search
+from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
     SCORE,
     VOTES,
-    Found,
+    Data,
     beside_papers,
     kernel_widths,
 )
-from reports.source.pages.headlines import previous_headlines
-from reports.source.provenance import provenance, search
+from reports.source.pages.overview import previous_headlines
+from reports.source.typesetting import Report
 from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
+from tests.reports.studies import said
 
 LOCK = """\
 stages:
@@ -89,28 +89,16 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(name: str, root: Path) -> Document:
+def made(name: str, root: Path) -> Report:
     """One report before it is typeset."""
     entry = REPORTS.entry(name)
-    return entry.value(Found(root, entry.metadata["reads"], entry.metadata.get("figures", ())))
+    return entry.value(Data(root, entry.metadata["reads"], entry.metadata.get("figures", ())))
 
 
 def parsed(expression: str) -> list[dict[str, str]]:
     """As MLflow reads it."""
     found: list[dict[str, str]] = SearchUtils.parse_search_filter(expression)  # type: ignore[no-untyped-call]
     return found
-
-
-def texts(document: Document) -> str:
-    found = []
-    for block in document.blocks:
-        if isinstance(block, Text | Note):
-            found.append(block.text)
-        elif isinstance(block, Bullets):
-            found += block.items
-        elif isinstance(block, Table):
-            found += [cell for row in block.data()["rows"] for cell in row]
-    return "\n".join(found)
 
 
 @pytest.mark.parametrize("name", names())
@@ -158,7 +146,7 @@ def test_a_report_reads_nothing_that_it_does_not_declare(
 
 
 def test_without_a_declaration_a_folder_is_not_looked_into(root: Path) -> None:
-    found = Found(root, ("analyse/agreement",))
+    found = Data(root, ("analyse/agreement",))
     assert set(found.parts) == {"agreement"} and "model" not in found.parts["agreement"]
     assert found.applications == {} and beside_papers(found.parts, found.applications) == {}
     with pytest.raises(LookupError, match="votes"):
@@ -168,7 +156,7 @@ def test_without_a_declaration_a_folder_is_not_looked_into(root: Path) -> None:
 
 
 def test_bias_stands_with_agreement_and_what_both_lack_is_in_one_table(root: Path) -> None:
-    tables = Found(root, ("analyse/agreement", "analyse/bias")).parts["agreement"]
+    tables = Data(root, ("analyse/agreement", "analyse/bias")).parts["agreement"]
     assert {"agreement", "model"} <= set(tables)
     assert {"kinds", "sex", "text_bias"} <= set(tables["missing"]["section"])
 
@@ -212,13 +200,14 @@ def test_reports_use_the_protocol_of_the_study(version: str, root: Path) -> None
     assert "  protocol: p2\n" in text and "  question: Q1" in text
     text = text.replace("  protocol: p2\n", f"  protocol: {version}\n")
     (root / "params.yaml").write_text(text.replace("  question: Q1", "  question: Q5"))
-    asked = Found(root, ()).protocol.question("Q5")
+    asked = Data(root, ()).protocol.question("Q5")
     assert asked.direction == {"p1": 1, "p2": -1}[version]
-    assert asked.wording in texts(made("agreement", root))
-    used = texts(made("applications", root))
+    assert asked.wording in said(made("agreement", root))
+    used = said(made("applications", root))
     assert asked.wording in used
-    assert ("few stars are good news" in used) == (version == "p2")
-    assert ("On Q5 fewer stars are better" in texts(made("dataset", root))) == (version == "p2")
+    turned = made("applications", root).content["asked"]["turned"]
+    assert turned == (version == "p2")
+    assert made("dataset", root).content["turned"] == (["Q5"] if version == "p2" else [])
 
 
 def test_the_version_before_is_the_last_one_with_other_numbers(root: Path) -> None:

@@ -8,9 +8,8 @@ import pytest
 from scipy import stats
 
 from analysis.suites.correlation import correlation_tables, technique_values
-from reports.source.document import Picture
 from reports.source.names import metric_title, metric_titles
-from reports.source.pages.correlation import correlation_document
+from reports.source.pages.correlation import correlation_report
 from reports.source.plots.correlation import (
     forest_figure,
     metric_heatmap,
@@ -19,9 +18,8 @@ from reports.source.plots.correlation import (
     question_heatmap,
 )
 from reports.source.replication.rows import plain_variants, published_tables
-from reports.source.typesetting import compiled
 from tests.analysis.rows import one
-from tests.reports.studies import as_read, cells, rated, words
+from tests.reports.studies import as_read, figures, printed, rated
 
 
 def test_the_suite_equals_scipy_and_keeps_the_direction() -> None:
@@ -90,8 +88,8 @@ def test_what_is_missing_is_said_and_the_report_is_still_made(
     tables = correlation_tables(*given, resamples=20)
     missing = tables["missing"].set_index("section")["why"]
     assert missing[section].startswith(why) or why in missing[section]
-    document = correlation_document(as_read(tables), published_tables(), simulated=True)
-    assert why in words(document)
+    report = correlation_report(as_read(tables), published_tables(), True)
+    assert any(why in lack for lack in report.content["lacks"])
 
 
 def test_constant_ratings_give_no_number() -> None:
@@ -104,20 +102,22 @@ def test_constant_ratings_give_no_number() -> None:
 
 def test_the_report_is_written_from_the_numbers() -> None:
     tables = correlation_tables(*rated(), resamples=100)
-    document = correlation_document(as_read(tables), published_tables(), simulated=True)
-    text = words(document)
+    report = correlation_report(as_read(tables), published_tables(), True)
+    content = report.content
     row = one(tables["correlations"], question="Q1", metric="sparseness", scope="overall",
               method="spearman")  # fmt: skip
-    assert "The strongest is that of sparseness" in text
-    assert "simulated" in text
+    assert content["overall"]["metric"] == "sparseness"
     # The planted metric promises that lower is better, but raters like it high.
+    assert content["against"]["opposed"] == 1
+    assert (content["against"]["metric"], content["against"]["direction"]) == (
+        "sparseness",
+        "lower",
+    )
+    first = content["paper"]["tables"]["Table 10"]["table"]["rows"][0]
+    assert (first[0], first[4], first[5]) == ("Q1", "−0.15 (1e-8)", f"{row['estimate']:.2f}")
+    text = printed(report)
+    assert "The strongest is that of sparseness" in text and "votes are simulated" in text
     assert "point the wrong way" in text
-    assert "lower is said to be better" in text
-    table = cells(document, "P1's Table 10")
-    assert table[1][0] == "Q1"
-    assert table[1][4] == "−0.15 (1e-8)"
-    assert table[1][5] == f"{row['estimate']:.2f}"
-    assert compiled(document, {})[:5] == b"%PDF-"
 
 
 def test_table_1_takes_the_reading_of_the_papers_text() -> None:
@@ -134,5 +134,6 @@ def test_figures_of_nothing_are_none() -> None:
     assert forest_figure(own, titles) is None
     assert question_heatmap(tables["questions"], {"all": "all"}) is None
     assert paper_heatmap(pd.DataFrame(columns=["quantity"])) is None
-    document = correlation_document(as_read(tables))
-    assert not [block for block in document.blocks if isinstance(block, Picture)]
+    report = correlation_report(as_read(tables), {}, False)
+    assert not figures(report.content)
+    assert "Missing." in printed(report)

@@ -10,23 +10,22 @@ import pytest
 
 from analysis.suites.preference import preference_tables
 from pasta.annotations.protocol import load_protocol
-from reports.source.document import Document, Note, Picture, Table
-from reports.source.pages.headlines import (
+from reports.source.pages.overview import (
     Parts,
     bias_findings,
     changes,
     correlation_findings,
     headline_findings,
     headline_numbers,
+    overview_report,
     preference_findings,
     score_findings,
 )
-from reports.source.pages.overview import overview_report
-from reports.source.typesetting import compiled
+from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.simulated import Study, simulate
 from tests.analysis.suites import agreement_and_bias
 from tests.reports import applications_made_up as made_up
-from tests.reports.test_dataset_pages import words
+from tests.reports.studies import figures, printed
 
 SUMMARY = pd.DataFrame(
     [
@@ -73,7 +72,7 @@ def report(
     version: str = "p2",
     question: str = "Q1",
     before: Mapping[str, float | None] | None = None,
-) -> Document:
+) -> Report:
     protocol = load_protocol(version)
     return overview_report(
         parts, applications or {}, simulated, protocol=protocol, question=question, before=before
@@ -83,18 +82,19 @@ def report(
 def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     uses = {"mixture": made_up.mixture(), "steering": made_up.steering()}
     document = report(parts, True, uses, before={})
-    said = words(document)
-    assert "quadratic kappa of" in said and "is liked most" in said and "Spearman's rho" in said
-    assert not any(isinstance(block, Note) for block in document.blocks)
+    text = printed(document)
+    assert "quadratic kappa of" in text and "is liked most" in text and "Spearman's rho" in text
+    assert text.count("Missing.") == 0 and "**" not in text
+    assert len(figures(document.content)) == 2
     again = report(parts, True, uses, before={})
-    assert compiled(document, {}) == compiled(again, {})
+    assert compile_pdf(document, {}) == compile_pdf(again, {})
 
 
 def test_without_any_part_each_is_said_to_be_missing() -> None:
     document = report({})
-    assert sum(isinstance(block, Note) for block in document.blocks) == 6
-    assert not any(isinstance(block, Picture | Table) for block in document.blocks)
-    assert compiled(document, {}).startswith(b"%PDF")
+    text = printed(document)
+    assert text.count("Missing.") == 6 and "sizes of the study were not counted" in text
+    assert not figures(document.content)
 
 
 def test_three_sentences_of_different_parts_end_the_demo(parts: Parts) -> None:
@@ -152,8 +152,11 @@ def test_changes_come_largest_first_and_new_or_lost_ones_last() -> None:
 def test_a_previous_version_adds_a_page_and_none_does_not(parts: Parts) -> None:
     now = headline_numbers(parts)
     before = now | {"score.qwk.ordinal.Q1": 0.1}
-    said = words(report(parts, before=before))
-    assert f"1 of {len(now)} headline numbers changed" in said
-    assert "The largest change is that of score.qwk.ordinal.Q1" in said
-    assert "None of" in words(report(parts, before=now))
-    assert "Changes since" not in words(report(parts))
+    changed = report(parts, before=before).content["changes"]
+    assert (changed["moved"], changed["both"]) == (1, len(now))
+    assert changed["largest"] == "score.qwk.ordinal.Q1"
+    assert changed["table"]["rows"] == [["score.qwk.ordinal.Q1", "0.100", "0.400", "+0.30"]]
+    text = printed(report(parts, before=before))
+    assert f"1 of {len(now)} headline numbers changed" in text
+    assert f"None of {len(now)} headline numbers changed" in printed(report(parts, before=now))
+    assert "Changes since" not in printed(report(parts))

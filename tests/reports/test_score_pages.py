@@ -5,13 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from reports.source.document import Document, Picture
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
-from reports.source.pages.score import score_document, study_rows, titles_of
+from reports.source.pages.score import collect_levels, score_report, title_levels
 from reports.source.plots.score import ablation_figure, differences_figure
 from reports.source.replication.rows import published_tables
-from reports.source.typesetting import compiled
-from tests.reports.studies import as_read, cells, words
+from reports.source.typesetting import Report
+from tests.reports.studies import as_read, figures, printed
 
 SUMMARY = ["study", "level", "question", "measure", "mean", "sd", "n", "reason"]
 
@@ -63,74 +62,82 @@ def differences() -> pd.DataFrame:
 
 
 @pytest.fixture(name="document", scope="module")
-def _document() -> Document:
+def _document() -> Report:
     tables = as_read({"summary": summary(), "differences": differences()})
-    return score_document(tables, published_tables(), simulated=True)
+    return score_report(tables, published_tables(), True)
 
 
-def test_sentences_say_the_range_the_ceiling_and_who_is_better(document: Document) -> None:
-    text = words(document)
-    assert "from 0.30 (Q2) to 0.35 (Q1)" in text
-    assert "0.61 to 0.73: that is the ceiling" in text
-    assert "surely better on Q1 (largest difference of kappa: +0.23 [0.15, 0.31]" in text
-    assert "On Q2 the best scorer is another one, _handcrafted features_: kappa 0.54" in text
-    assert "votes are simulated" in text
+def test_the_range_the_ceiling_and_who_is_better(document: Report) -> None:
+    content = document.content
+    assert content["range"] == {
+        "low": "0.30 (Q2)", "high": "0.35 (Q1)", "ceiling": ["0.61", "0.73"]
+    }  # fmt: skip
+    [linear] = content["rivals"]
+    assert (linear["better"], linear["worse"]) == (["Q1"], [])
+    assert linear["largest"].startswith("+0.23 [0.15, 0.31] on Q1")
+    [leader] = content["leaders"]
+    assert tuple(leader.values()) == ("Q2", "handcrafted features", "0.54", "0.30")
 
 
-def test_the_main_table_has_ours_and_both_papers(document: Document) -> None:
-    rows = cells(document, "Quadratic kappa (QWK)")
-    assert rows[0] == ["", "scorer", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
-    assert rows[4][:4] == ["ours", "ordinal model (ours)", "0.35 ± 0.05", "0.30 ± 0.05"]
-    assert ["P1", "CLIP", "0.48 ± 0.05", "0.44 ± 0.08"] in [row[:4] for row in rows]
-    assert ["P2", "SIGLIP", "0.471 ± 0.055", "0.459 ± 0.056"] in [row[:4] for row in rows]
+def test_the_main_table_has_ours_and_both_papers(document: Report) -> None:
+    table = document.content["measures"]["qwk"]["table"]
+    assert table["columns"] == ["who", "scorer", "Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
+    rows = [row[:4] for row in table["rows"]]
+    assert rows[3] == ["ours", "ordinal model (ours)", "0.35 ± 0.05", "0.30 ± 0.05"]
+    assert ["P1", "CLIP", "0.48 ± 0.05", "0.44 ± 0.08"] in rows
+    assert ["P2", "SIGLIP", "0.471 ± 0.055", "0.459 ± 0.056"] in rows
 
 
-def test_a_missing_rho_is_a_dash_with_its_reason(document: Document) -> None:
-    rows = cells(document, "Spearman's correlation of stars (SCC)")
-    assert rows[1][:4] == ["ours", "always the mean", "–", "–"]
+def test_a_missing_rho_is_a_dash_with_its_reason(document: Report) -> None:
+    found = document.content["measures"]["spearman_of_stars"]
+    assert found["table"]["rows"][0][:4] == ["ours", "always the mean", "–", "–"]
+    assert found["constant"] == ["always the mean"]
 
 
-def test_errata_stand_side_by_side(document: Document) -> None:
-    scc = cells(document, "what P1's formula makes of it")
-    assert scc[1] == ["Q1", "0.22", "0.11", "0.45", "0.22", "0.25", "0.48"]
-    people = cells(document, "People as if they were scorers")
-    assert people[1][:3] == ["Q1", "0.81", "0.73"]
-    assert "adds 0.08 to 0.12 to kappa" in words(document)
+def test_errata_stand_side_by_side(document: Report) -> None:
+    scc, people = document.content["scc"], document.content["people"]
+    assert scc["table"]["rows"][0] == ["Q1", "0.22", "0.11", "0.45", "0.22", "0.25", "0.48"]
+    assert people["table"]["rows"][0][:3] == ["Q1", "0.81", "0.73"]
+    assert people["gap"] == "0.08 to 0.12"
 
 
-def test_coverage_is_told_with_its_price(document: Document) -> None:
-    text = words(document)
-    assert "in 89\N{NARROW NO-BREAK SPACE}% to 92\N{NARROW NO-BREAK SPACE}% of the cases" in text
-    assert "3.4 to 3.4 of the five stars" in text
+def test_coverage_is_told_with_its_price(document: Report) -> None:
+    thin = "\N{NARROW NO-BREAK SPACE}"
+    coverage = document.content["coverage"]
+    assert coverage["range"] == f"89{thin}% to 92{thin}%"
+    assert coverage["width"] == "3.4 to 3.4"
 
 
 def test_ablations_have_the_papers_levels_first_and_ours_after() -> None:
-    rows = study_rows(summary(), published_tables())
+    rows = collect_levels(summary(), published_tables())
     split = rows[(rows["study"] == "split") & (rows["quantity"] == "QWK")]
     assert split["level"].tolist() == ["none", "technique", "image", "image and technique"]
     assert split["paper_value"].tolist()[:3] == [0.55, 0.51, 0.48]
     assert split["ours"].isna().tolist() == [False, True, False, False]
 
 
-def test_the_report_is_typeset(document: Document) -> None:
-    assert compiled(document, {})[:5] == b"%PDF-"
+def test_the_report_is_typeset_with_its_findings(document: Report) -> None:
+    text = printed(document)
+    assert "from 0.30 (Q2) to 0.35 (Q1)" in text and "that is the ceiling" in text
+    assert "surely better on Q1 (largest" in text and "votes are simulated" in text
+    assert "P1's Table 4, what the test part has new" in text
 
 
 def test_without_any_result_the_report_says_so() -> None:
-    document = score_document({"summary": pd.DataFrame(columns=SUMMARY)})
-    assert "No scorer has been tested" in words(document)
-    assert not [block for block in document.blocks if isinstance(block, Picture)]
+    document = score_report({"summary": pd.DataFrame(columns=SUMMARY)}, {}, False)
+    assert "No scorer has been tested" in printed(document)
+    assert not figures(document.content)
 
 
 def test_without_papers_differences_and_ablations_the_rest_is_there() -> None:
     main = summary()
-    document = score_document({"summary": main[main["study"] == "main"]})
-    assert cells(document, "Quadratic kappa (QWK)")[-1][1] == OWN_VOTE
-    assert "Ablations" not in [getattr(block, "text", "") for block in document.blocks]
+    document = score_report({"summary": main[main["study"] == "main"]}, {}, False)
+    assert document.content["measures"]["qwk"]["table"]["rows"][-1][1] == OWN_VOTE
+    assert "Ablations" not in printed(document)
 
 
 def test_people_come_last_and_figures_of_nothing_are_none() -> None:
-    assert list(titles_of(summary()))[-2:] == [LEAVE_ONE_OUT, OWN_VOTE]
+    assert list(title_levels(summary()))[-2:] == [LEAVE_ONE_OUT, OWN_VOTE]
     nothing = pd.DataFrame(columns=["study", "quantity", "ours", "paper_value"])
     assert ablation_figure(nothing, {"split": "split"}) is None
     assert differences_figure(differences().head(0), {"pasta-linear": "linear"}) is None

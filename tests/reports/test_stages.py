@@ -14,12 +14,12 @@ from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA
 from pipelines import analyse
-from reports.source import found
+from reports.source import data
 from tests.conftest import ROOT
 
 
 def test_reports_read_the_analyses_that_there_are() -> None:
-    assert {f"analyse/{name}" for name in analyse.ANALYSES} == set(found.ANALYSES)
+    assert {f"analyse/{name}" for name in analyse.ANALYSES} == set(data.ANALYSES)
 
 
 def test_stages_of_many_items_have_a_name_for_each(tmp_path: Path) -> None:

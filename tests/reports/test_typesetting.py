@@ -8,25 +8,13 @@ import numpy as np
 import pandas as pd
 import pypdfium2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from reports.source import words
-from reports.source.document import (
-    Block,
-    Bullets,
-    Column,
-    Document,
-    Heading,
-    Note,
-    PageBreak,
-    Picture,
-    Table,
-    Text,
-    spans,
-)
-from reports.source.typesetting import compiled, typeset
+from pasta.errors import PastaError
+from reports.source import format as write
+from reports.source import typesetting
+from reports.source.format import cells
+from reports.source.typesetting import Report, compile_pdf, typeset
 
 
 def figure() -> Figure:
@@ -48,27 +36,46 @@ def rows(number: int) -> pd.DataFrame:
     )
 
 
-COLUMNS = [
-    Column("name", "what"),
-    Column("estimate", "kappa", "0.00"),
-    Column("low", "95 % interval", "interval"),
-    Column("p", "p", "p"),
-]
+COLUMNS = "name estimate:0.00 low:interval p:p"
+PROSE = """\
+#import "report.typ": *
+#show: report.with(title: "How people agree", subtitle: [A study], compact: data.compact)
+= Agreement
+A *bold* and an _emphasised_ word; #data.letters are just letters.
+== In detail
+- first thing
+- #count(data.votes, "vote") and #count(1, "vote")
+#missing[no ages were given]
+#caution[be careful with #listed(data.names)]
+#part(data.gone, "Ages", found => [never #found.n])
+#picture(data.line, caption: [A line], alt: "a line that goes up and down")
+#picture(none)
+#pagebreak()
+#rows(
+  data.table,
+  titles: (estimate: "kappa", low: "95 % interval"),
+  caption: [Ninety rows],
+  note: [The interval is not always known.],
+)
+"""
 
 
-def document(simulated: bool = True, compact: bool = False) -> Document:
-    blocks: list[Block] = [
-        Heading("Agreement"),
-        Text("A plain, a **bold** and an _emphasised_ word; # $x$ @y *z* are just letters."),
-        Heading("In detail", 2),
-        Bullets(["first thing", "second thing"]),
-        Note("no ages were given", "missing"),
-        Note("be careful", "caution"),
-        Picture(figure(), "A line", "a line that goes up and down"),
-        PageBreak(),
-        Table(rows(90), COLUMNS, "Ninety rows", note="The interval is not always known."),
-    ]
-    return Document("try", "How people agree", "A study", blocks, simulated, compact)
+@pytest.fixture(autouse=True)
+def _prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report that nobody has to read, with the look of all."""
+    look = (typesetting.TEMPLATES / typesetting.LOOK).read_text()
+    (tmp_path / typesetting.LOOK).write_text(look)
+    (tmp_path / "try.typ").write_text(PROSE)
+    monkeypatch.setattr(typesetting, "TEMPLATES", tmp_path)
+
+
+def report(simulated: bool = True, compact: bool = False) -> Report:
+    content = {
+        "compact": compact, "letters": "# $x$ @y *z*", "votes": np.int64(12345),
+        "names": ["a", "b", "c"], "gone": {"missing": "nobody was asked"}, "line": figure(),
+        "table": cells(rows(90), COLUMNS),
+    }  # fmt: skip
+    return Report("try", simulated, content)
 
 
 def pages(content: bytes) -> list[str]:
@@ -78,34 +85,35 @@ def pages(content: bytes) -> list[str]:
     return found
 
 
-def test_every_word_is_on_a_page_and_markup_of_the_typesetter_is_not_understood() -> None:
-    text = "\n".join(pages(compiled(document(), {"Commit": "abc", "Runs": ["one", "two"]})))
+def test_every_word_is_on_a_page_and_markup_in_values_is_not_understood() -> None:
+    text = "\n".join(pages(compile_pdf(report(), {"Commit": "abc", "Runs": ["one", "two"]})))
     for expected in (
         "How people agree", "A study", "Agreement", "In detail", "bold", "emphasised",
-        "# $x$ @y *z* are just letters", "first thing", "no ages were given", "be careful",
-        "A line", "Ninety rows", "item000", "item089", "not always known", "abc", "two",
+        "# $x$ @y *z* are just letters", "first thing", "12\u202f345 votes and 1 vote",
+        "no ages were given", "be careful with a, b and c", "Ages: nobody was asked.", "A line",
+        "Ninety rows", "item000", "item089", "not always known", "abc", "two",
     ):  # fmt: skip
         assert expected in text.replace("\r\n", " "), expected
 
 
 def test_long_tables_repeat_their_header_on_each_page() -> None:
-    parts = [page for page in pages(compiled(document(), {})) if "item0" in page]
+    parts = [page for page in pages(compile_pdf(report(), {})) if "item0" in page]
     assert len(parts) > 1
     assert all("95 % interval" in page.replace("\u202f", " ") for page in parts)
 
 
 @pytest.mark.parametrize("compact", [False, True])
 def test_every_page_of_simulated_votes_says_so(compact: bool) -> None:
-    for page in pages(compiled(document(compact=compact), {})):
+    for page in pages(compile_pdf(report(compact=compact), {})):
         assert "simulated" in page
-    for page in pages(compiled(document(simulated=False, compact=compact), {})):
+    for page in pages(compile_pdf(report(simulated=False, compact=compact), {})):
         assert "simulated" not in page
 
 
 def test_two_builds_are_byte_equal_and_chapters_are_bookmarks(tmp_path: Path) -> None:
     first, second = tmp_path / "a.pdf", tmp_path / "b.pdf"
     for file in (first, second):
-        typeset(document(), file, {"Commit": "abc"})
+        typeset(report(), file, {"Commit": "abc"})
     assert first.read_bytes() == second.read_bytes()
     pdf = pypdfium2.PdfDocument(first)
     marks = [item.get_title() for item in pdf.get_toc()]
@@ -114,43 +122,46 @@ def test_two_builds_are_byte_equal_and_chapters_are_bookmarks(tmp_path: Path) ->
 
 
 def test_numbers_in_tables_are_rounded_and_missing_ones_are_dashes() -> None:
-    cells = Table(rows(2), COLUMNS, "Two rows").data()["rows"]
-    assert cells[0] == ["item000", "−1.00", "–", "< 0.001"]
-    assert cells[1] == ["item001", "−0.90", "[−1.40, 0.10]", "0.032"]
+    table = cells(rows(2), COLUMNS)
+    assert table["columns"] == ["name", "estimate", "low", "p"]
+    assert table["left"] == [True, False, False, False]
+    assert table["rows"] == [
+        ["item000", "−1.00", "–", "< 0.001"],
+        ["item001", "−0.90", "[−1.40, 0.10]", "0.032"],
+    ]
+    assert cells(pd.DataFrame({"a": ["", None, "x"]}), "a")["rows"] == [["–"], ["–"], ["x"]]
 
 
-def test_as_many_widths_as_columns_are_needed() -> None:
-    with pytest.raises(ValueError, match="1 widths for 4 columns"):
-        Table(rows(1), COLUMNS, "One", widths=[0.5]).data()
+def test_a_number_that_nobody_has_formatted_is_not_typeset() -> None:
+    with pytest.raises(TypeError, match=r"0\.5 has to be formatted"):
+        compile_pdf(Report("try", False, {"share": 0.5}), {})
+
+
+def test_what_typst_does_not_understand_is_an_error_with_the_name_of_the_report() -> None:
+    with pytest.raises(PastaError, match=r"'try' cannot be typeset.*compact"):
+        compile_pdf(Report("try", False, {}), {})
 
 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (words.number(0.7149), "0.71"),
-        (words.number(-0.004), "0.00"),
-        (words.number(12345.6, 0), "12\u202f346"),
-        (words.number(float("nan")), "–"),
-        (words.number(float("-inf")), "−∞"),
-        (words.signed(0.1), "+0.10"),
-        (words.signed(-0.1), "−0.10"),
-        (words.share(0.925), "92\u202f%"),
-        (words.p_value(0.0004), "p < 0.001"),
-        (words.p_value(0.034), "p = 0.034"),
-        (words.p_value(float("nan")), "p unknown"),
-        (words.interval(0.1, 0.25), "[0.10, 0.25]"),
-        (words.count(1, "annotator"), "1 annotator"),
-        (words.count(1200, "vote"), "1\u202f200 votes"),
-        (words.listed(["a", "b", "c"]), "a, b and c"),
-        (words.listed(["a"]), "a"),
+        (write.number(0.7149), "0.71"),
+        (write.number(-0.004), "0.00"),
+        (write.number(12345.6, 0), "12\u202f346"),
+        (write.number(float("nan")), "–"),
+        (write.number(float("-inf")), "−∞"),
+        (write.signed(0.1), "+0.10"),
+        (write.signed(-0.1), "−0.10"),
+        (write.share(0.925), "92\u202f%"),
+        (write.p_value(0.0004), "p < 0.001"),
+        (write.p_value(0.034), "p = 0.034"),
+        (write.p_value(float("nan")), "p unknown"),
+        (write.interval(0.1, 0.25), "[0.10, 0.25]"),
+        (write.count(1, "annotator"), "1 annotator"),
+        (write.count(1200, "vote"), "1\u202f200 votes"),
+        (write.listed(["a", "b", "c"]), "a, b and c"),
+        (write.listed(["a"]), "a"),
     ],
 )
 def test_words_for_numbers(found: str, expected: str) -> None:
     assert found == expected
-
-
-@given(st.text())
-def test_no_letter_of_a_text_is_lost(text: str) -> None:
-    plain = "".join(span["text"] for span in spans(text))
-    marks = text.replace("**", "").replace("_", "")
-    assert plain.replace("**", "").replace("_", "") == marks

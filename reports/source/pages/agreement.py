@@ -2,348 +2,313 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from math import floor, log10
 from typing import Any
+from unicodedata import category, normalize
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.source.document import (
-    Block,
-    Bullets,
-    Column,
-    Document,
-    Heading,
-    Note,
-    Picture,
-    Table,
-    Text,
-)
-from reports.source.pages.bias import (
-    likeness_section,
-    likeness_sentence,
-    order_section,
-    order_sentence,
-    people_section,
-    verdicts_sentence,
+from reports.source.format import (
+    cells,
+    count,
+    interval,
+    listed,
+    number,
+    p_cell,
+    p_value,
+    share,
+    signed,
+    whole,
 )
 from reports.source.pages.parts import (
     HONEST,
-    MEAN,
-    OVERALL,
     PUBLISHED,
-    SECTIONS,
     Tables,
-    capital,
-    facts,
-    known,
-    missing_notes,
-    named,
-    only,
-    whole_question,
-    with_interval,
+    find_known,
+    select_known,
+    why_missing,
 )
 from reports.source.plots.agreement import (
+    LIKENESS,
+    MEAN,
     MOST_ROWS,
+    OVERALL,
+    SURE,
     WIDTH,
+    groups_figure,
     kinds_figure,
     least_agreeing,
+    likeness_figure,
     measures_figure,
     mode_figure,
     pairs_figure,
     profiles_figure,
 )
-from reports.source.words import count, interval, listed, number, signed, whole
+from reports.source.typesetting import Report
 
-_TITLES = {
-    PUBLISHED: "mode, as published",
-    HONEST: "mode of the others",
-    "pairwise_kappa": "pairs",
-    "krippendorff_ordinal": "alpha",
-    "icc1": "ICC(1)",
-    "icc1k": "ICC(1, k)",
-    "fleiss": "Fleiss",
+Values = dict[str, Any]
+_NAMES = ("annotator_id", "question", "kind", "first", "second", "group", "level", "reference")
+_LETTERS = (
+    (0x20, 0x24F),
+    (0x370, 0x37E),
+    (0x384, 0x4FF),
+    (0x1E00, 0x1EF9),
+    (0x2010, 0x2027),
+    (0x2212, 0x2212),
+)
+SECTIONS: Mapping[str, str] = {
+    "agreement": "agreement by question",
+    "with_mode": "annotators against the mode",
+    "pairs": "pairs of annotators",
+    "kinds": "kinds of explanation",
+    "kind_differences": "comparison of kinds",
+    "sex": "sex",
+    "age": "age",
+    "country": "country",
+    "groups": "groups of annotators",
+    "group_tests": "comparison of groups",
+    "people": "rating levels of annotators",
+    "model": "model of all votes",
+    "text_bias": "likeness to own words",
+    "box_bias": "likeness to own boxes",
+    "order": "order and fatigue",
+    "profiles": "profiles of annotators",
+    "look_at": "annotators to look at",
+    "study": "the study",
+    "stars": "use of the scale",
 }
+_COLUMNS = (PUBLISHED, HONEST, "pairwise_kappa", "krippendorff_ordinal", "icc1", "icc1k", "fleiss")
 FIRM, TENTATIVE = 0.8, 0.667  # Krippendorff's bars
+MEASURES: Mapping[str, str] = {"level": "rating level", "agreement": "agreement"}
+UNITS: Mapping[str, str] = {"level": "stars", "agreement": "of kappa"}
+FACTORS: Mapping[str, str] = {
+    "sex": "sex",
+    "age": "age in years",
+    "age_group": "age group",
+    "country": "country",
+}
+PLURALS: Mapping[str, str] = {"sex": "sexes", "age_group": "age groups", "country": "countries"}
+FOLLOW_UP = " - all others"
+EFFECTS: Mapping[str, str] = {
+    "drift": "drift of the rating level",
+    "fatigue": "distance from the others",
+    "speed": "time for a sample",
+    "same_star": "same star on all questions",
+    "carry_over": "carry-over from the sample before",
+}
 
 
 def agreement_report(
     tables: Tables, simulated: bool, *, questions: Mapping[str, str] | None = None
-) -> Document:
-    """Write the report from the tables of :func:`analysis.suites.agreement.agreement_tables`.
+) -> Report:
+    """Collect what ``agreement.typ`` shows.
 
     Parameters
     ----------
     tables
-        As computed, or as read back from CSV files.
+        Those of :func:`analysis.suites.agreement.agreement_tables` and of the suite on bias, as
+        computed or as read back from CSV files.
     simulated
         Whether any of the votes are simulated.
     questions
         What was asked, by the name of the question.
     """
-    sections: list[Callable[[Tables], list[Block]]] = [
-        summary,
-        _questions_section,
-        _mode_section,
-        _pairs_section,
-        _kinds_section,
-        people_section,
-        likeness_section,
-        order_section,
-        annotators_section,
-        method_section,
-    ]
-    tables = named(tables)
-    blocks: list[Block] = []
-    for section in sections:
-        blocks += section(tables)
-        if section is summary and questions:
-            blocks += _asked(questions, tables)
-    annotators = facts(tables)["annotators"]
-    return Document(
-        name="agreement",
-        title="Agreement and bias",
-        subtitle=f"How well {count(int(annotators), 'annotator')} agree, "
-        "and whether it matters who they are",
-        blocks=blocks,
-        simulated=simulated,
-    )
+    tables = name_printably(tables)
+    lacking = tables["missing"]
+    numbers = read_facts(tables)
+    values = {
+        "annotators": int(numbers["annotators"]),
+        "study": study_sentence(tables),
+        "mode": mode_sentence(tables),
+        "verdicts": verdicts_sentence(tables),
+        "look_at": look_at_sentence(tables),
+        "lacks": [
+            f"{SECTIONS.get(str(section), str(section))} ({reason})"
+            for section, reason in zip(lacking["section"], lacking["why"], strict=True)
+        ],
+        "asked": _list_wordings(questions or {}, tables),
+        "questions": _compare_questions(tables),
+        "stars": _count_stars(tables),
+        "annotator_modes": _compare_with_mode(tables),
+        "pairs": _compare_pairs(tables),
+        "kinds": _compare_kinds(tables),
+        "groups": _compare_groups(tables),
+        "model": _describe_model(tables),
+        "likeness": _describe_likeness(tables),
+        "order": _describe_order(tables),
+        "profiles": _describe_annotators(tables),
+        "unit": "images" if pd.notna(numbers["images"]) else "samples",
+        "scale": f"{numbers['scale_low']:.0f} to {numbers['scale_high']:.0f}",
+    }
+    return Report("agreement", simulated, values)
 
 
-def _asked(questions: Mapping[str, str], tables: Tables) -> list[Block]:
+def _list_wordings(questions: Mapping[str, str], tables: Tables) -> Values | None:
     used = set(tables["stars"]["question"].astype(str))
     rows = [(name, text) for name, text in questions.items() if name in used]
-    if not rows:
-        return []
-    frame = pd.DataFrame(rows, columns=["question", "text"])
-    columns = [Column("question", "question"), Column("text", "wording")]
-    return [Table(frame, columns, "What annotators were asked.")]
+    frame = pd.DataFrame(rows, columns=["question", "wording"])
+    return cells(frame, "question wording") if rows else None
 
 
-def _questions_section(tables: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("Agreement by question")]
-    blocks += missing_notes(tables, "agreement")
-    figure = measures_figure(tables["agreement"])
-    if figure is not None:
-        blocks.append(Text(_alpha_sentences(tables)))
-        caption = "Measures of agreement by question, with 95 % intervals."
-        alt = "Dots for each measure of agreement on each question; the numbers are in the table."
-        blocks.append(Picture(figure, caption, alt))
-        blocks.append(_measures_table(tables))
-    blocks += _stars(tables)
-    return blocks
+def _compare_questions(tables: Tables) -> Values:
+    alphas = select_known(tables, "agreement", measure="krippendorff_ordinal")
+    ordered = alphas.sort_values("estimate", ascending=False) if len(alphas) else alphas
+    values: Values = {
+        "lacks": _lacks(tables, "agreement"),
+        "figure": measures_figure(tables["agreement"]),
+        "table": _tabulate_measures(tables),
+        "alphas": [
+            {
+                "question": str(row["question"]),
+                "estimate": number(row["estimate"]),
+                "interval": write_with_interval(row),
+                "firm": row["estimate"] >= FIRM,
+                "tentative": TENTATIVE <= row["estimate"] < FIRM,
+            }
+            for _, row in ordered.iterrows()
+        ],
+    }
+    return values
 
 
-def _alpha_sentences(tables: Tables) -> str:
-    alphas = known(tables, "agreement", measure="krippendorff_ordinal")
-    if alphas.empty:
-        return "Krippendorff's alpha has no value here."
-    ordered = alphas.sort_values("estimate", ascending=False)
-    best, worst = ordered.iloc[0], ordered.iloc[-1]
-    if len(ordered) == 1:
-        text = f"Krippendorff's ordinal alpha is {with_interval(best)}."
-    else:
-        text = (
-            f"Annotators agree most on {best['question']} (Krippendorff's ordinal alpha "
-            f"{with_interval(best)}) and least on {worst['question']} ({with_interval(worst)})."
-        )
-    firm = [str(name) for name in ordered.loc[ordered["estimate"] >= FIRM, "question"]]
-    some = ordered[(ordered["estimate"] >= TENTATIVE) & (ordered["estimate"] < FIRM)]
-    tentative = [str(name) for name in some["question"]]
-    text += f" Krippendorff asks for {number(FIRM)} before firm conclusions are drawn and for "
-    text += f"{number(TENTATIVE, 3)} before tentative ones: "
-    text += f"the first is reached by {listed(firm) or 'no question'}, "
-    return text + f"the second but not the first by {listed(tentative) or 'no question'}."
-
-
-def _measures_table(tables: Tables) -> Table:
+def _tabulate_measures(tables: Tables) -> Values:
     frame = tables["agreement"]
-    names = [name for name in _TITLES if (frame["measure"] == name).any()]
-    wide = frame[frame["measure"].isin(names)]
-    order = list(dict.fromkeys(wide["question"]))
+    names = [name for name in _COLUMNS if (frame["measure"] == name).any()]
+    order = list(dict.fromkeys(frame.loc[frame["measure"].isin(names), "question"]))
     rows = []
     for question in sorted(order, key=lambda name: name == OVERALL):
-        row: dict[str, object] = {"question": "all" if question == OVERALL else question}
+        row: Values = {"question": "all" if question == OVERALL else question}
         for name in names:
-            found = only(tables, "agreement", question=question, measure=name)
+            found = find_known(tables, "agreement", question=question, measure=name)
             row[name] = None if found is None else found["estimate"]
         rows.append(row)
-    columns = [Column("question", "question")]
-    columns += [Column(name, _TITLES[name], "0.00") for name in names]
-    note = (
-        "The first three are means of quadratic kappas over annotators or pairs. ICC(1) is the "
-        "reliability of one vote, ICC(1, k) that of the mean of all votes on a sample. Fleiss' "
-        "kappa counts neighbouring stars as plain disagreement. Intervals are in the figure and "
-        "in agreement.csv."
-    )
-    return Table(pd.DataFrame(rows), columns, "Agreement by question.", note)
+    frame = pd.DataFrame(rows, columns=["question", *names])
+    return cells(frame, ["question", *(f"{name}:0.00" for name in names)])
 
 
-def _stars(tables: Tables) -> list[Block]:
+def _count_stars(tables: Tables) -> Values | None:
     stars = tables["stars"]
     if stars.empty:
-        return []
+        return None
     scale = sorted(stars["rating"].unique())
-    rows = []
-    for question, mine in stars.groupby("question", sort=True):
-        shares = dict(zip(mine["rating"], mine["share"], strict=True))
-        rows.append(
-            {"question": question, "n": mine["n"].sum()} | {str(s): shares[s] for s in scale}
-        )
-    columns = [Column("question", "question"), Column("n", "votes", "0")]
-    columns += [Column(str(star), f"{star}", "percent") for star in scale]
-    blocks: list[Block] = []
-    single = [str(row["question"]) for row in rows if max(row[str(s)] for s in scale) == 1]
-    if single:
-        text = f"On {listed(single)} all votes are the same star: no measure of agreement beyond "
-        blocks.append(Note(text + "chance has a value there.", "missing"))
-    return [*blocks, Table(pd.DataFrame(rows), columns, "How the scale was used: share of votes.")]
+    wide = stars.pivot_table(index="question", columns="rating", values="share", sort=True)
+    wide.columns = [str(star) for star in scale]
+    single = [str(name) for name in wide.index[wide.max(axis=1) == 1]]
+    wide = wide.assign(votes=stars.groupby("question")["n"].sum()).reset_index()
+    columns = ["question", "votes:0", *(f"{star}:percent" for star in scale)]
+    return {"single": single, "table": cells(wide, columns)}
 
 
-def _mode_section(tables: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("Each annotator against the mode")]
-    blocks += missing_notes(tables, "with_mode")
-    figure, question = mode_figure(tables["with_mode"]), whole_question(tables, "with_mode")
+def _compare_with_mode(tables: Tables) -> Values:
+    values: Values = {"lacks": _lacks(tables, "with_mode"), "figure": None}
+    figure, question = mode_figure(tables["with_mode"]), find_whole_question(tables, "with_mode")
     if figure is None or question is None:
-        return blocks
-    honest = known(tables, "with_mode", question=question, label="leave_one_out")
+        return values
+    honest = select_known(tables, "with_mode", question=question, label="leave_one_out")
     honest = honest[honest["annotator_id"] != MEAN].sort_values("estimate", ascending=False)
     names = least_agreeing(tables["with_mode"])
-    best, worst = honest.iloc[0], honest.iloc[-1]
-    text = (
-        "The papers compare each annotator with the mode of all votes, the annotator's own among "
-        "them, which makes everybody look better. The mode of the others' votes is the fair "
-        "comparison and the ceiling for a score that is learnt from the votes."
-    )
-    if len(honest) > 1:
-        text += (
-            f" By it {best['annotator_id']} agrees most (kappa {with_interval(best)}) and "
-            f"{worst['annotator_id']} least ({with_interval(worst)})."
-        )
-    caption = (
-        "Quadratic kappa of each annotator with the mode of the votes, with 95 % intervals. Filled "
-        "blue dots: mode of the other annotators. Open orange dots: mode that contains the "
-        "annotator's own vote, as published."
-    )
-    if len(honest) > MOST_ROWS:
-        caption += f" The {len(names)} of {len(honest)} annotators who agree least are shown."
-    alt = f"Dots for {count(len(names), 'annotator')} on each question."
-    return [*blocks, Text(text), Picture(figure, caption, alt), _mode_table(tables, question)]
-
-
-def _mode_table(tables: Tables, question: str) -> Table:
-    """Both comparisons of the annotators in the figure, all questions together."""
     rows = []
-    for name in least_agreeing(tables["with_mode"]):
-        row: dict[str, object] = {"annotator": name}
+    for name in names:
+        row: Values = {"annotator": name}
         for label in ("leave_one_out", "as_published"):
             keys = {"question": question, "annotator_id": name, "label": label}
-            found = only(tables, "with_mode", **keys) or {}
+            found = find_known(tables, "with_mode", **keys) or {}
             row |= {f"{label}_{key}": found.get(key) for key in ("n", "estimate", "low", "high")}
         rows.append(row)
-    columns = [
-        Column("annotator", "annotator"),
-        Column("leave_one_out_n", "votes", "0"),
-        Column("leave_one_out_estimate", "mode of the others", "0.00"),
-        Column("leave_one_out_low", "95 % interval", "interval", other="leave_one_out_high"),
-        Column("as_published_estimate", "as published", "0.00"),
-        Column("as_published_low", "95 % interval", "interval", other="as_published_high"),
-    ]
-    where = "all questions together" if question == OVERALL else question
-    caption = f"Quadratic kappa of each annotator with the mode, {where}."
-    return Table(pd.DataFrame(rows, dtype=object), columns, caption)
+    columns = "annotator leave_one_out_n:0"
+    for label in ("leave_one_out", "as_published"):
+        columns += f" {label}_estimate:0.00 {label}_low:interval"
+    return values | {
+        "figure": figure,
+        "best": _name_with_interval(honest.iloc[0]),
+        "worst": _name_with_interval(honest.iloc[-1]),
+        "of": len(honest),
+        "shown": len(names),
+        "cut": len(honest) > MOST_ROWS,
+        "where": "all questions together" if question == OVERALL else question,
+        "table": cells(pd.DataFrame(rows, dtype=object), columns),
+    }
 
 
-def _pairs_section(tables: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("Every two annotators")]
-    blocks += missing_notes(tables, "pairs")
-    figure, question = pairs_figure(tables["pairs"]), whole_question(tables, "pairs")
+def _name_with_interval(row: pd.Series[Any]) -> Values:
+    return {"name": row["annotator_id"], "estimate": write_with_interval(row)}
+
+
+def _compare_pairs(tables: Tables) -> Values:
+    values: Values = {"lacks": _lacks(tables, "pairs"), "figure": None}
+    figure, question = pairs_figure(tables["pairs"]), find_whole_question(tables, "pairs")
     if figure is None or question is None:
-        return blocks
-    rows = known(tables, "pairs", question=question)
+        return values
+    rows = select_known(tables, "pairs", question=question)
     pairs = rows[rows["first"] != MEAN].sort_values("estimate", ascending=False)
-    mean = only(tables, "pairs", question=question, first=MEAN)
-    text = ""
-    if mean is not None:
-        text = (
-            f"Two annotators agree with a quadratic kappa of {with_interval(mean)} on average "
-            f"(mean over {count(len(pairs), 'pair')})."
-        )
-    if len(pairs) > 1:
-        best, worst = pairs.iloc[0], pairs.iloc[-1]
-        text += (
-            f" Most alike are {best['first']} and {best['second']} ({number(best['estimate'])}), "
-            f"least alike {worst['first']} and {worst['second']} ({number(worst['estimate'])})."
-        )
-    caption = (
-        "Quadratic kappa of every two annotators on the samples that both rated, all questions "
-        "together. Annotators who agree most with everybody come first."
-    )
-    alt = "A triangle of kappas, one for every two annotators; all are in pairs.csv."
-    return [*blocks, Text(text), Picture(figure, caption, alt, _share(figure))]
+    mean = find_known(tables, "pairs", question=question, first=MEAN)
+    ends = [
+        {"names": [row["first"], row["second"]], "estimate": number(row["estimate"])}
+        for row in (pairs.iloc[0], pairs.iloc[-1])
+    ]
+    return values | {
+        "figure": figure,
+        "width": _measure_width(figure),
+        "mean": None if mean is None else write_with_interval(mean),
+        "n": len(pairs),
+        "best": ends[0],
+        "worst": ends[1],
+    }
 
 
-def _share(figure: Figure) -> float:
-    """Of the text's width, so that letters keep their size."""
-    return min(1.0, figure.get_figwidth() / WIDTH)
+def _measure_width(figure: Figure) -> int:
+    """Thousandths of a per cent of the text's width, so that letters keep their size."""
+    return round(100_000 * min(1.0, figure.get_figwidth() / WIDTH))
 
 
-def _kinds_section(tables: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("By kind of explanation")]
-    blocks += missing_notes(tables, "kinds", "kind_differences")
-    figure = kinds_figure(tables["kinds"])
-    if figure is None:
-        return blocks
-    sentence = kinds_sentence(tables)
-    blocks += [Text(sentence)] if sentence else []
-    caption = (
-        "Mean quadratic kappa with the mode of the others, for each kind of explanation, with "
-        "95 % intervals."
-    )
-    alt = "Dots for each kind of explanation on each question."
-    blocks.append(Picture(figure, caption, alt, _share(figure)))
-    rows = known(tables, "kind_differences")
+def _compare_kinds(tables: Tables) -> Values:
+    values: Values = {
+        "lacks": _lacks(tables, "kinds", "kind_differences"),
+        "sides": compare_sides(tables),
+        "figure": kinds_figure(tables["kinds"]),
+        "table": None,
+    }
+    if values["figure"] is None:
+        return values
+    rows = select_known(tables, "kind_differences")
     rows = rows[rows["question"] != OVERALL]
     if len(rows):
         frame = rows.assign(comparison=rows["first"] + " − " + rows["second"])
-        columns = [
-            Column("question", "question"),
-            Column("comparison", "comparison"),
-            Column("n", "annotators", "0"),
-            Column("estimate", "difference in kappa", "signed"),
-            Column("low", "95 % interval", "interval"),
-        ]
-        blocks.append(Table(frame, columns, "Difference in agreement between kinds."))
-    return blocks
+        values["table"] = cells(frame, "question comparison n:0 estimate:signed low:interval")
+    return values | {"width": _measure_width(values["figure"])}
 
 
-def summary(tables: Tables) -> list[Block]:
-    """What a reader in a hurry should know, and what is missing."""
-    items = [
-        _said("The study", study_sentence(tables)),
-        _said("Agreement", mode_sentence(tables)),
-        _said("Questions", _questions_sentence(tables)),
-        _said("Kinds of explanation", kinds_sentence(tables)),
-        _said("Who rates", verdicts_sentence(tables)),
-        _said("Own words and boxes", likeness_sentence(tables)),
-        _said("Order", order_sentence(tables)),
-        _said("Annotators", look_at_sentence(tables)),
-    ]
-    blocks: list[Block] = [Heading("In short"), Bullets([item for item in items if item])]
-    missing = tables["missing"]
-    if len(missing):
-        said = [
-            f"{SECTIONS.get(str(section), str(section))} ({reason})"
-            for section, reason in zip(missing["section"], missing["why"], strict=True)
-        ]
-        text = f"{capital(listed(said))}. The sections say more."
-        blocks.append(Note(text, "missing"))
-    return blocks
+def compare_sides(tables: Tables) -> list[Values]:
+    """On which questions annotators agree more, or less, on one kind than on another."""
+    rows = select_known(tables, "kind_differences")
+    if (rows["question"] != OVERALL).any():
+        rows = rows[rows["question"] != OVERALL]
+    found = []
+    for (first, second), mine in rows.groupby(["first", "second"], sort=False):
+        own = mine.to_dict("records")
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "more": [_gap(row["question"], row["estimate"], row["low"], row["high"])
+                         for row in own if row["low"] > 0],
+                "less": [_gap(row["question"], -row["estimate"], -row["high"], -row["low"])
+                         for row in own if row["high"] < 0],
+                "open": [str(row["question"]) for row in own if row["low"] <= 0 <= row["high"]],
+            }
+        )  # fmt: skip
+    return found
+
+
+def _gap(question: object, size: float, low: float, high: float) -> str:
+    return f"{question} (by {number(size)} {interval(low, high)})"
 
 
 def study_sentence(tables: Tables) -> str:
     """Who rated what, and whether the votes are real."""
-    numbers = facts(tables)
+    numbers = read_facts(tables)
     if not numbers["votes"]:
         return "There are no ratings."
     text = (
@@ -367,18 +332,18 @@ def study_sentence(tables: Tables) -> str:
 
 def mode_sentence(tables: Tables) -> str:
     """Mean kappa with the mode, fair and as published."""
-    question = whole_question(tables, "agreement")
-    questions = known(tables, "agreement", measure=HONEST)
+    question = find_whole_question(tables, "agreement")
+    questions = select_known(tables, "agreement", measure=HONEST)
     if questions.empty:
         return ""
     question = OVERALL if (questions["question"] == OVERALL).any() else question
-    fair = only(tables, "agreement", measure=HONEST, question=question)
-    published = only(tables, "agreement", measure=PUBLISHED, question=question)
+    fair = find_known(tables, "agreement", measure=HONEST, question=question)
+    published = find_known(tables, "agreement", measure=PUBLISHED, question=question)
     if fair is None:
         return ""
     text = (
         "With the mode of the others' votes annotators agree at a mean quadratic kappa of "
-        f"{with_interval(fair)}."
+        f"{write_with_interval(fair)}."
     )
     if published is not None:
         text += (
@@ -386,50 +351,6 @@ def mode_sentence(tables: Tables) -> str:
             f"{number(published['estimate'])}."
         )
     return text
-
-
-def _questions_sentence(tables: Tables) -> str:
-    alphas = known(tables, "agreement", measure="krippendorff_ordinal")
-    if len(alphas) < 2:
-        return ""
-    ordered = alphas.sort_values("estimate")
-    worst, best = ordered.iloc[0], ordered.iloc[-1]
-    return (
-        f"Agreement is best on {best['question']} (Krippendorff's alpha "
-        f"{number(best['estimate'])}) and worst on {worst['question']} "
-        f"({number(worst['estimate'])})."
-    )
-
-
-def kinds_sentence(tables: Tables) -> str:
-    """On which questions annotators agree more on one kind than on another."""
-    rows = known(tables, "kind_differences")
-    if (rows["question"] != OVERALL).any():
-        rows = rows[rows["question"] != OVERALL]
-    text = []
-    for (first, second), mine in rows.groupby(["first", "second"], sort=False):
-        for sign, word in ((1, "more"), (-1, "less")):
-            low, high = (mine["low"], mine["high"]) if sign > 0 else (-mine["high"], -mine["low"])
-            sure = mine.assign(low=low, high=high)[low > 0]
-            if len(sure):
-                by = [
-                    f"{question} (by {number(abs(value))} {interval(least, most)})"
-                    for question, value, least, most in zip(
-                        sure["question"], sure["estimate"], sure["low"], sure["high"], strict=True
-                    )
-                ]
-                text.append(
-                    f"Annotators agree {word} on {first} than on {second} explanations on "
-                    f"{listed(by)}."
-                )
-        open_ones = mine[(mine["low"] <= 0) & (mine["high"] >= 0)]
-        if len(open_ones):
-            names = listed([str(name) for name in open_ones["question"]])
-            text.append(
-                f"On {names} the interval of the difference between {first} and {second} "
-                "explanations contains 0."
-            )
-    return " ".join(text)
 
 
 def look_at_sentence(tables: Tables) -> str:
@@ -441,70 +362,54 @@ def look_at_sentence(tables: Tables) -> str:
     return f"To look at, with the reasons in that section: {listed(names)}." if names else ""
 
 
-def annotators_section(tables: Tables) -> list[Block]:
-    """How each annotator rates, and who stands out."""
-    blocks: list[Block] = [Heading("Annotators to look at")]
-    blocks += missing_notes(tables, "profiles", "look_at")
+def select_main_tests(tables: Tables) -> pd.DataFrame:
+    """One test for each measure and factor over all questions; no follow-ups of single groups."""
+    tests = select_known(tables, "group_tests", question=OVERALL)
+    tests = tests[tests["measure"].isin(MEASURES)]
+    return tests[~tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
+
+
+def verdicts_sentence(tables: Tables) -> str:
+    """Which comparisons show a difference, which rule one out, and which do neither."""
+    tests = select_main_tests(tables)
+    named: dict[str, list[str]] = {}
+    for verdict, measure, factor in zip(
+        tests["verdict"], tests["measure"], tests["factor"], strict=True
+    ):
+        named.setdefault(str(verdict), []).append(f"{MEASURES[measure]} by {FACTORS[factor]}")
+    words = {
+        "different": "Shown to differ: ",
+        "equivalent": "Shown not to differ by more than the margin: ",
+        "undecided": "Not decided: ",
+    }
+    said = [start + listed(named[key]) + "." for key, start in words.items() if key in named]
+    if said and "different" not in named:
+        said.insert(0, "No group of annotators is shown to rate or agree differently.")
+    return " ".join(said)
+
+
+def _describe_annotators(tables: Tables) -> Values:
     named = tables["look_at"]
-    if len(named):
-        blocks.append(
-            Text(
-                "To be named here is a reason to look, not to exclude: the annotator differs from "
-                "the others by more than 3.5 robust standard deviations and by enough to matter, "
-                "is twice as fast as they are, or is not shown to agree with them beyond chance."
-            )
-        )
-        lines = [
-            f"**{who}** {reason}."
+    severity = select_known(tables, "profiles", measure="severity").sort_values("estimate")
+    favourite = select_known(tables, "profiles", measure="favourite_share")
+    favourite = favourite.sort_values("estimate", ascending=False).head(5)
+    values: Values = {
+        "lacks": _lacks(tables, "profiles", "look_at"),
+        "known": not (tables["missing"]["section"] == "look_at").any(),
+        "named": [
+            {"who": who, "reason": reason}
             for who, reason in zip(named["annotator_id"], named["reason"], strict=True)
-        ]
-        blocks.append(Bullets(lines))
-    elif not (tables["missing"]["section"] == "look_at").any():
-        blocks.append(
-            Text(
-                "Nobody stands out: no annotator differs from the others by more than 3.5 robust "
-                "standard deviations and by enough to matter, none is twice as fast as they are, "
-                "and all are shown to agree with them beyond chance where enough was rated."
-            )
-        )
-    figure = profiles_figure(tables["profiles"], named)
-    if figure is None:
-        return blocks
-    severity = known(tables, "profiles", measure="severity").sort_values("estimate")
-    if len(severity) > 1:
-        low, high = severity.iloc[0], severity.iloc[-1]
-        blocks.append(
-            Text(
-                f"On the same samples as the others, {low['annotator_id']} is the strictest "
-                f"annotator ({_mean_stars(low)}) and {high['annotator_id']} the most lenient "
-                f"({_mean_stars(high)})."
-            )
-        )
-    caption = (
-        "How each annotator rates, with 95 % intervals. Stars above the others: mean distance from "
-        "the mean of the other votes on the same sample and question. All questions alike: share "
-        "of samples with the same star on every question. Seconds: median time from one sample to "
-        "the next."
-    )
-    if len(named):
-        caption += " Orange: the annotators and measures named above."
-    blocks.append(Picture(figure, caption, "Dots for each annotator and measure."))
-    blocks += _favourites(tables)
-    return blocks
-
-
-def _favourites(tables: Tables) -> list[Block]:
-    """The favourite star, which has no place in the figure."""
-    frame = known(tables, "profiles", measure="favourite_share")
-    frame = frame.sort_values("estimate", ascending=False).head(5)
-    if frame.empty:
-        return []
-    columns = [
-        Column("annotator_id", "annotator"),
-        Column("n", "votes", "0"),
-        Column("estimate", "share of the favourite star", "percent"),
-    ]
-    return [Table(frame, columns, "Who uses one star most often (the first five).")]
+        ],
+        "figure": profiles_figure(tables["profiles"], named),
+        "severity": [
+            {"name": row["annotator_id"], "stars": _mean_stars(row)}
+            for _, row in severity.iterrows()
+        ],
+        "favourites": None,
+    }
+    if len(favourite):
+        values["favourites"] = cells(favourite, "annotator_id n:0 estimate:percent")
+    return values
 
 
 def _mean_stars(row: pd.Series[Any]) -> str:
@@ -512,32 +417,261 @@ def _mean_stars(row: pd.Series[Any]) -> str:
     return f"{signed(row['estimate'])} stars{ends}"
 
 
-def _said(head: str, text: str) -> str:
-    return f"**{head}.** {text}" if text else ""
-
-
-def method_section(tables: Tables) -> list[Block]:
-    """Scale, intervals, tests and sources."""
-    numbers = facts(tables)
-    unit = "images" if pd.notna(numbers["images"]) else "samples"
-    scale = f"{numbers['scale_low']:.0f} to {numbers['scale_high']:.0f}"
-    items = [
-        f"The scale is {scale}, whether or not every step was used; weights of kappa depend on it. "
-        "A step of the scale is called a star. The mode is the most frequent rating, the lowest "
-        "one where several are equally frequent. Where questions are taken together, all votes go "
-        "into one kappa, so that differences between questions count as something to agree on.",
-        f"Intervals of kappa, alpha and Fleiss' kappa are percentile bootstraps over {unit}, those "
-        "of the ICC use the F distribution. They say what would change with other "
-        f"{unit} and the same annotators.",
-        "Comparisons of groups take annotators as the unit: Welch's t intervals, permutation "
-        "tests, Holm's correction among the tests of one measure, two one-sided tests for "
-        "equivalence. The rating level of an annotator is adjusted for which samples were seen.",
-        "The model of all votes is a proportional-odds model with an effect of every annotator; "
-        "these effects are then regressed on sex and age (restricted maximum likelihood, Knapp "
-        "and Hartung's interval).",
-        "Sources: Cohen 1968 (doi:10.1037/h0026256), Fleiss 1971 (doi:10.1037/h0031619), "
-        "Krippendorff 2004 (doi:10.1111/j.1468-2958.2004.tb00738.x), Shrout and Fleiss 1979 "
-        "(doi:10.1037/0033-2909.86.2.420), Schuirmann 1987 (doi:10.1007/BF01068419), PASTA "
-        "(doi:10.48550/arXiv.2411.02470).",
+def _compare_groups(tables: Tables) -> Values:
+    tests = select_main_tests(tables)
+    values: Values = {
+        "lacks": _lacks(tables, "sex", "age", "country", "groups", "group_tests"),
+        "tests": {
+            title: [_describe_test(tables, row) for _, row in own.iterrows()]
+            for measure, title in MEASURES.items()
+            if len(own := tests[tests["measure"] == measure])
+        },
+    }
+    if tests.empty:
+        return values
+    what = [
+        f"{MEASURES[measure]}: {_title_of(factor, comparison)}"
+        for measure, factor, comparison in zip(
+            tests["measure"], tests["factor"], tests["comparison"], strict=True
+        )
     ]
-    return [Heading("How it was computed"), Bullets(items)]
+    margins = tests.dropna(subset=["margin"]).drop_duplicates("measure")
+    columns = (
+        "comparison n:0 effect:signed low:interval p:p Holm:p equivalence:p smallest:0.00 verdict"
+    )
+    renamed = {"estimate": "effect", "p_holm": "Holm", "p_equivalence": "equivalence"}
+    shown = tests.drop(columns="effect").rename(columns={**renamed, "smallest_effect": "smallest"})
+    return values | {
+        "by_question": _compare_by_question(tables),
+        "figure": groups_figure(tables["groups"], tables["people"]),
+        "table": cells(shown.assign(comparison=what), columns),
+        "margins": [
+            f"{number(margin)} {UNITS[measure]}"
+            for measure, margin in zip(margins["measure"], margins["margin"], strict=True)
+        ],
+    }
+
+
+def _describe_test(tables: Tables, row: pd.Series[Any]) -> Values:
+    first, _, second = str(row["comparison"]).partition(" - ")
+    where = {"measure": row["measure"], "question": OVERALL, "factor": row["factor"]}
+    means = [find_known(tables, "groups", group=name, **where) for name in (first, second)]
+    smallest = row["smallest_effect"]
+    return {
+        **{name: row[name] for name in ("effect", "verdict", "measure")},
+        "unit": UNITS[row["measure"]],
+        "plural": PLURALS.get(row["factor"], ""),
+        "first": first,
+        "second": second,
+        "means": [number(mean["estimate"]) for mean in means if mean is not None],
+        "estimate": number(row["estimate"]),
+        "size": number(abs(row["estimate"])),
+        "rises": row["estimate"] >= 0,
+        "interval": "" if pd.isna(row["low"]) else interval(row["low"], row["high"]),
+        "shares": [share(row[name]) for name in ("estimate", "low", "high")],
+        "p": f"{p_value(row['p'])}, after Holm's correction {p_cell(row['p_holm'])}",
+        "p_equivalence": p_value(row["p_equivalence"]),
+        "margin": number(row["margin"]),
+        "smallest": None if pd.isna(smallest) else number(smallest),
+        "apart": _follow_up(tables, row),
+    }
+
+
+def _follow_up(tables: Tables, row: pd.Series[Any]) -> list[str]:
+    """The groups that differ from all others, where the groups differ at all."""
+    where = {"measure": row["measure"], "factor": row["factor"], "verdict": "different"}
+    tests = select_known(tables, "group_tests", question=OVERALL, **where)
+    tests = tests[tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
+    return [
+        f"{str(name).removesuffix(FOLLOW_UP)} ({number(value)} {UNITS[row['measure']]})"
+        for name, value in zip(tests["comparison"], tests["estimate"], strict=True)
+    ]
+
+
+def _compare_by_question(tables: Tables) -> Values:
+    tests = tables["group_tests"]
+    tests = tests[(tests["question"] != OVERALL) & tests["measure"].isin(MEASURES)]
+    tests = tests[tests["p"].notna()]
+    main = tests[~tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
+    sure = main[main["verdict"] == "different"]
+    return {
+        "n": len(main),
+        "smallest": p_cell(main["p_holm"].min()),
+        "sure": [
+            f"{row['question']}: {MEASURES[row['measure']]} by {FACTORS[row['factor']]} "
+            f"(adjusted {p_value(row['p_holm'])})"
+            for _, row in sure.iterrows()
+        ],
+    }
+
+
+def _title_of(factor: str, comparison: object) -> str:
+    return PLURALS[factor] if comparison == "all groups" else str(comparison).replace(" - ", " − ")
+
+
+def _describe_model(tables: Tables) -> Values:
+    rows = select_known(tables, "model")
+    values: Values = {"lacks": _lacks(tables, "model"), "table": None}
+    if rows.empty:
+        return values
+    lacking = tables["model"][tables["model"]["estimate"].isna()]
+    spread = find_known(tables, "model", term="annotator")
+    table = rows.assign(what=[_term(row) for _, row in rows.iterrows()])
+    columns = "what n:0 estimate:signed low:interval odds_ratio:0.00 p:p p_equivalence:p"
+    return values | {
+        "lacking": [
+            f"{capital(str(term))}: {note}."
+            for term, note in zip(lacking["term"], lacking["note"], strict=True)
+        ],
+        "effects": [
+            {
+                "term": row["term"],
+                "level": str(row["level"]),
+                "reference": "" if pd.isna(row["reference"]) else row["reference"],
+                "odds": number(row["odds_ratio"]),
+                "p": p_value(row["p"]),
+                "estimate": None if pd.isna(row["low"]) else write_with_interval(row),
+                "sure": row["p"] < SURE,
+                "small": row["p_equivalence"] < SURE,
+            }
+            for _, row in rows[rows["term"].isin(["kind", "sex", "age"])].iterrows()
+        ],
+        "spread": None if spread is None else number(spread["estimate"]),
+        "table": cells(table, f"{columns} smallest_effect:0.00"),
+        "remarks": [str(note) for note in dict.fromkeys(rows["note"].dropna()) if note],
+    }
+
+
+def _term(row: pd.Series[Any]) -> str:
+    if row["term"] == "annotator":
+        return "annotators: standard deviation"
+    against = "" if pd.isna(row["reference"]) or row["reference"] == "" else row["reference"]
+    return f"{row['term']}: {row['level']}" + (f" rather than {against}" if against else "")
+
+
+def _describe_likeness(tables: Tables) -> Values:
+    return {
+        "lacks": _lacks(tables, "text_bias", "box_bias"),
+        "figure": likeness_figure(tables["text_bias"], tables["box_bias"]),
+        **{
+            name: {scope: _strongest(tables, name, scope) for scope in ("pooled", "within")}
+            if len(select_known(tables, name))
+            else None
+            for name in ("text_bias", "box_bias")
+        },
+    }
+
+
+def _strongest(tables: Tables, name: str, scope: str) -> Values | None:
+    """The largest of the correlations, and how many can be told from 0."""
+    rows = select_known(tables, name, scope=scope, method="spearman")
+    if rows.empty:
+        return None
+    top = rows.iloc[int(rows["estimate"].abs().to_numpy().argmax())]
+    largest = f"{write_with_interval(top)} ({LIKENESS[top['measure']]}, {top['question']})"
+    return {"largest": largest, "sure": (rows["p_holm"] < SURE).sum(), "n": len(rows)}
+
+
+def _describe_order(tables: Tables) -> Values:
+    rows = select_known(tables, "order")
+    values: Values = {"lacks": _lacks(tables, "order"), "table": None}
+    if rows.empty:
+        return values
+    tested = rows[rows["p_holm"].notna()]
+    places = [_places(row) for _, row in rows.iterrows()]
+    ends = zip(rows["low"], rows["high"], places, strict=True)
+    shown = rows.assign(
+        what=[EFFECTS.get(str(name), str(name)) for name in rows["effect"]],
+        ends=[interval(low, high, digits) for low, high, digits in ends],
+        **{
+            name: [number(value, digits) for value, digits in zip(rows[name], places, strict=True)]
+            for name in ("estimate", "smallest_effect")
+        },
+    )
+    sure = shown[rows["p_holm"] < SURE]
+    return values | {
+        "tested": len(tested),
+        "smallest": p_cell(tested["p_holm"].min()),
+        "sure": [
+            f"{row['what']} ({row['estimate']} {row['ends']} {row['unit']}, adjusted "
+            f"{p_value(row['p_holm'])})"
+            for _, row in sure.iterrows()
+        ],
+        "table": cells(shown, "what unit n:0 estimate ends p_holm:p smallest_effect"),
+    }
+
+
+def _places(row: pd.Series[Any]) -> int:
+    """So many decimals that the interval has two digits: slopes may be very small."""
+    sizes = [abs(row[name]) for name in ("low", "high", "estimate") if pd.notna(row[name])]
+    largest = max(sizes, default=0.0)
+    return 2 if largest <= 0 else min(max(2, 1 - floor(log10(largest))), 8)
+
+
+def _lacks(tables: Tables, *sections: str) -> str:
+    """What these sections lack, if anything; the same reason is said once."""
+    reasons: dict[str, list[str]] = {}
+    for section in sections:
+        reason = why_missing(tables, section, otherwise="")
+        if reason:
+            reasons.setdefault(reason, []).append(SECTIONS.get(section, section))
+    return " ".join(f"{capital(listed(names))}: {why}." for why, names in reasons.items())
+
+
+def capital(text: str) -> str:
+    """The text as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def write_with_interval(row: Any) -> str:
+    """ "0.69 [0.68, 0.70]", without the interval where there is none."""
+    if pd.isna(row["low"]) or pd.isna(row["high"]):
+        return number(row["estimate"])
+    return f"{number(row['estimate'])} {interval(row['low'], row['high'])}"
+
+
+def read_facts(tables: Tables) -> dict[str, float]:
+    """The numbers of the study by name."""
+    study = tables["study"]
+    return dict(zip(study["fact"], study["value"].astype(float), strict=True))
+
+
+def find_whole_question(tables: Tables, name: str) -> str | None:
+    """What stands for everything: all questions together, or the only question there is."""
+    questions = list(select_known(tables, name)["question"].unique())
+    if OVERALL in questions:
+        return OVERALL
+    return str(questions[0]) if len(questions) == 1 else None
+
+
+def name_printably(tables: Tables) -> Tables:
+    """The tables with names and notes as text that can be printed.
+
+    A CSV file does not say that annotator 7 is a name and no number.
+    """
+    result = {}
+    for name, frame in tables.items():
+        texts = {}
+        for column in frame.columns:
+            values = frame[column]
+            if column in _NAMES or not pd.api.types.is_numeric_dtype(values):
+                words = {value: printable(str(value)) for value in values.dropna().unique()}
+                texts[str(column)] = values.astype(object).map(words, na_action="ignore")
+        result[name] = frame.assign(**texts)
+    return result
+
+
+def printable(text: str) -> str:
+    """The text with letters that the fonts of the reports lack as their code: "[5F20]".
+
+    Latin, Greek and Cyrillic letters are there; without this rule any other would end the
+    typesetting.
+    """
+    return "".join(_printable(letter) for letter in normalize("NFC", text)).strip()
+
+
+def _printable(letter: str) -> str:
+    if category(letter)[0] in "CZ":
+        return " "
+    inside = any(low <= ord(letter) <= high for low, high in _LETTERS)
+    return letter if inside else f"[{ord(letter):04X}]"

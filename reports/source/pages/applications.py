@@ -2,43 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.source.document import Block, Bullets, Column, Document, Heading, Note, Table, Text
-from reports.source.pages.applications_choice import (
-    CROSSED,
-    ELSEWHERE,
-    HELD_OUT,
-    MEAN,
-    Parts,
-    change,
-    examples_blocks,
-    method_title,
-    mixture_blocks,
-    pareto_blocks,
-    printed,
-    served,
-    top,
-    verdict,
+from reports.source.format import cells, count, interval, listed, number, share, signed, whole
+from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.pages.parts import Tables, find_row, select, table
+from reports.source.plots.applications import (
+    backbone_figure,
+    comparison_figure,
+    pareto_figure,
+    steering_figure,
+    tuning_figure,
+    wins_figure,
 )
-from reports.source.pages.applications_new_maps import (
-    ALL,
-    CONTRAST,
-    backbones_blocks,
-    backbones_finding,
-    steering_blocks,
-    steering_finding,
-    tuning_blocks,
-    tuning_finding,
-)
-from reports.source.pages.parts import Tables, chosen, one, table
 from reports.source.replication.rows import published_table
-from reports.source.words import count, listed, number, share
+from reports.source.typesetting import Report
+
+Parts = Mapping[str, Mapping[str, pd.DataFrame]]
+Values = dict[str, Any]
+Verdict = Literal["better", "worse", "open", "unknown"]
+BLANK = "\N{NO-BREAK SPACE}"  # a cell that is empty on purpose, not for want of a value
+MEASURES = {"score": "predicted stars", "faithfulness": "faithfulness", "quality": "true quality"}
+DIFFERENCE = "first:0.00 second:0.00 estimate:signed low:interval better:0 equal:0 worse:0"
+HELD_OUT, ALL, CROSSED = "held-out", "all", "cross-fitted"
+MEAN, CEILING, ELSEWHERE = "mean of all methods", "best possible", "best on other images"
+ALL_METHODS, CONTRAST = "all methods", "activation - perturbation"
+FAMILIES = {"activation": "activation-based", "perturbation": "perturbation-based"}
+SEARCH, EACH = "search", "best of each image"
+LIME, WIDTH = "lime/resnet50", re.compile(r"^kernel_width ([0-9.]+)$")
+_TABLE_23 = "pasta_v1_table23_lime_kernel_width"
+_GROUPS = {
+    "best": "highest predicted scores",
+    "worst": "lowest predicted scores",
+    "better than predicted": "people kinder than predicted",
+    "worse than predicted": "people harsher than predicted",
+}
 
 
 def applications_report(
@@ -48,8 +52,8 @@ def applications_report(
     *,
     protocol: Protocol,
     question: str,
-) -> Document:
-    """Write the report; a part without tables, or a picture that is not there, is said to be so.
+) -> Report:
+    """Collect what ``applications.typ`` shows; parts that were not computed are None.
 
     Parameters
     ----------
@@ -66,116 +70,550 @@ def applications_report(
     """
     asked = protocol.question(question)
     up = asked.direction or 1
-    mixture = tables.get("mixture")
-    blocks: list[Block] = [
-        *_short(tables, up),
-        *_about(tables, simulated, f"{question}, “{asked.wording}”", up),
-        *mixture_blocks(mixture, pictures, up),
-        *pareto_blocks(mixture, pictures),
-        *backbones_blocks(tables.get("backbones"), pictures),
-        *steering_blocks(tables.get("steering"), pictures, up),
-        *tuning_blocks(tables.get("tuning"), pictures, up),
-        *examples_blocks(mixture, pictures),
-        *_paper(tables),
-        *_method(tables),
-    ]
-    about = "Choosing, placing, steering and tuning explanations by their predicted score"
-    return Document("applications", "What the score is good for", about, blocks, simulated)
+    mixture, backbones = tables.get("mixture"), tables.get("backbones")
+    steering, tuning = tables.get("steering"), tables.get("tuning")
+    facts = ("mixture_faithfulness", "every_faithfulness", "lime_default", "lime_tuned")
+    theirs = published_table(_TABLE_23)
+    content = {
+        "asked": {"question": question, "wording": asked.wording, "turned": up < 0},
+        "ran": any(len(own) for own in tables.values()),
+        "findings": applications_findings(tables, up),
+        "few": _count_images(mixture, steering, tuning),
+        "pictures": {
+            name: {"file": file, "pixels": _pixels(file)}
+            for name, file in pictures.items()
+            if file.is_file()
+        },
+        "mixture": _describe_mixture(mixture, up),
+        "pareto": _describe_front(mixture),
+        "backbones": describe_backbones(backbones),
+        "steering": describe_steering(steering, up),
+        "tuning": _describe_tuning(tuning, up),
+        "examples": _describe_examples(mixture),
+        "paper": {
+            **{name: number(read_printed(name), 4 if "faithful" in name else 2) for name in facts},
+            "kernel_width": f"{pick_largest(theirs, theirs['pasta_score'])['kernel_width']:g}",
+            "kernel_score": number(theirs["pasta_score"].max()),
+        },
+        "here": {
+            "corners": _compare_corners(mixture),
+            "wins": _compare_wins(mixture),
+            "faithful": _compare_faithfulness(mixture),
+            "towers": _compare_towers(backbones),
+            "steering": _compare_steering(steering),
+            "lime": _compare_lime(tuning),
+            "looks": len(table(tuning, "verdict")) > 0,
+        },
+    }
+    return Report("applications", simulated, content)
 
 
-def _short(tables: Parts, up: int) -> list[Block]:
-    said = applications_findings(tables, up)
-    if not said:
-        return [Heading("In short"), Note("No application has been run.", "missing")]
-    return [Heading("In short"), Bullets(said)]
+def _pixels(file: Path) -> int:
+    from PIL import Image
+
+    with Image.open(file) as opened:
+        return opened.size[0]
 
 
-def _about(tables: Parts, simulated: bool, asked: str, up: int) -> list[Block]:
-    turned = "" if up > 0 else " For this question few stars are good news."
-    text = (
-        "The score is the number of stars that people are predicted to give to an explanation. All "
-        f"applications use that of {asked}{turned} What is chosen by a score looks good by this "
-        "score, whether or not it is good. So three things are reported each time: the predicted "
-        "stars, the faithfulness correlation with the model, and, where raters are simulated, the "
-        "true quality that was planted in them, which neither scorer nor chooser has seen."
-    )
-    blocks: list[Block] = [Heading("What judges"), Text(text)]
-    if simulated:
-        blocks.append(
-            Note(
-                "True quality exists because the raters are simulated: maps that lie on the parts "
-                "of the class, that are focused and that explain a right prediction are good. Its "
-                "unit is the simulator's: all explanations lie within three of the mean. “People "
-                "would be better served” means these simulated people. Whether real people would "
-                "be has to be asked of real people.",
-                "caution",
-            )
-        )
-    few = _few(tables)
-    return [*blocks, Note(few, "caution")] if few else blocks
-
-
-def _few(tables: Parts) -> str:
-    choices = table(tables.get("mixture"), "choices")
-    said = []
+def _count_images(
+    mixture: Tables | None, steering: Tables | None, tuning: Tables | None
+) -> Values | None:
+    """How many images are judged on: small differences cannot be seen on few."""
+    choices, steered = table(mixture, "choices"), table(steering, "steered")
+    verdicts = table(tuning, "verdict")
+    found: Values = {}
     if len(choices):
-        unseen = int(choices["held_out"].astype(bool).sum())
-        said.append(
-            f"The public scorer has left only {count(unseen, 'rated image')} of {len(choices)} "
-            "aside. To judge the mixture on all of them, scorers of the same kind were also "
-            "trained on folds of images (“cross-fitted”)."
-        )
-    steered = table(tables.get("steering"), "steered")
+        found |= {"unseen": int(choices["held_out"].astype(bool).sum()), "chosen": len(choices)}
     if len(steered):
-        said.append(f"Steering was tried on {count(steered['image'].nunique(), 'image')}.")
-    verdicts = table(tables.get("tuning"), "verdict")
+        found["steered"] = steered["image"].nunique()
     if len(verdicts):
-        number = int(verdicts.loc[verdicts["part"] == "held-out", "n"].max())
-        said.append(f"Tuned settings were compared on {count(number, 'held-out image')}.")
-    if not said:
-        return ""
-    return "Held-out images are few. " + " ".join(said) + " Small differences cannot be seen."
+        found["tuned"] = int(verdicts.loc[verdicts["part"] == HELD_OUT, "n"].max())
+    return found or None
 
 
-def _paper(tables: Parts) -> list[Block]:
-    return [
-        Heading("What was reproduced"),
-        Table(
-            pd.DataFrame(paper_rows(tables)),
-            [
-                Column("where", "Where"),
-                Column("paper", "The paper"),
-                Column("here", "Here"),
-                Column("same", "Same?"),
-            ],
-            "The papers' applications beside ours.",
-            note="Images, models and encoder are small stand-ins in the demo, so numbers are not "
-            "expected to be equal; what can be compared is the direction.",
-            widths=[0.13, 0.34, 0.38, 0.15],
+def judge(row: Mapping[str, Any] | None, up: int = 1) -> Verdict:
+    """Whether a difference is clearly an improvement; ``up`` is -1 where less is better."""
+    if row is None or pd.isna(row["low"]) or pd.isna(row["high"]):
+        return "unknown"
+    low, high = sorted((up * row["low"], up * row["high"]))
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "open"
+
+
+def write_change(row: Mapping[str, Any], places: int = 2) -> str:
+    """ "+0.24 [0.04, 0.47]", without an interval where there are too few images for one."""
+    if pd.isna(row["low"]):
+        return signed(row["estimate"], places)
+    return f"{signed(row['estimate'], places)} {interval(row['low'], row['high'], places)}"
+
+
+def pick_largest(frame: pd.DataFrame, values: pd.Series[Any]) -> dict[str, Any]:
+    """The row with the largest of these values, which belong to its rows."""
+    return {str(name): value for name, value in frame.iloc[int(values.to_numpy().argmax())].items()}
+
+
+def say_served(row: Mapping[str, Any] | None, up: int = 1) -> str:
+    """The end of a sentence: would people be better served?"""
+    if row is None:
+        return "nobody judges whether people would be better served"
+    return {
+        "better": "people would be better served",
+        "worse": "people would be worse served",
+        "open": "it is not clear that people would be better served",
+        "unknown": "there are too few images to say whether people would be better served",
+    }[judge(row, up)]
+
+
+def read_printed(fact: str) -> float:
+    """A number from the running text of the papers."""
+    values = published_table("pasta_text_numbers").set_index("fact")["value"]
+    return float(values[fact])
+
+
+def method_title(key: str) -> str:
+    """``gradcam/resnet50`` or ``gradcam`` as "GradCAM"."""
+    method = str(key).partition("/")[0]
+    return METHODS.get(method, str(key))
+
+
+def describe_difference(
+    row: Mapping[str, Any] | None, places: int = 2, up: int = 1
+) -> Values | None:
+    """A paired difference for a sentence: how large, on how many images, who is served."""
+    if row is None:
+        return None
+    return {
+        "n": int(row["n"]),
+        "first": number(row["first"], places),
+        "second": number(row["second"], places),
+        "change": write_change(row, places),
+        "verdict": judge(row, up),
+        "served": say_served(row, up),
+    }
+
+
+def _usual(row: Mapping[str, Any]) -> str:
+    """The method that somebody would always take."""
+    always = str(row["note"]).split(";")[0].removeprefix("always ")
+    return " or ".join(method_title(key) for key in always.split(" or "))
+
+
+def _describe_mixture(tables: Tables | None, up: int) -> Values | None:
+    wins, comparison = table(tables, "wins"), table(tables, "comparison")
+    if wins.empty or comparison.empty:
+        return None
+    choices = table(tables, "choices")
+    names = {str(key): method_title(str(key)) for key in wins["technique"].unique()}
+    every = select(wins, images=ALL).sort_values("wins", ascending=False)
+    some = every[every["wins"] > 0]
+    worth = []
+    for name in (HELD_OUT, CROSSED):
+        row = find_row(comparison, images=name, measure="quality", against=ELSEWHERE)
+        best = find_row(comparison, images=name, measure="quality", against=CEILING)
+        if row is not None:
+            ceiling = describe_difference(best) if name == CROSSED else None
+            worth.append(
+                {"images": name, "usual": _usual(row), "ceiling": ceiling}
+                | (describe_difference(row) or {})
+            )
+    return {
+        "backbone": model_name(str(wins["technique"].iloc[0]).partition("/")[2]),
+        "n": int(every["n"].iloc[0]),
+        "shares": [
+            f"{method_title(row['technique'])} {share(row['share'])}" for _, row in some.iterrows()
+        ],
+        "never": len(every) - len(some),
+        "ties": None
+        if choices.empty
+        else {
+            "tied": int((choices["tied"] > 1).sum()),
+            "undecided": int(choices["undecided"].astype(bool).sum()),
+            "closest": number(choices["margin"].min(), 3),
+        },
+        "wins": wins_figure(wins, names),
+        "worth": worth,
+        "lost": describe_difference(_faithfulness(comparison), 3),
+        "comparison": comparison_figure(comparison, names),
+        "table": _tabulate_mixture(comparison, up),
+    }
+
+
+def _faithfulness(comparison: pd.DataFrame) -> Values | None:
+    name = CROSSED if len(select(comparison, images=CROSSED)) else HELD_OUT
+    return find_row(comparison, images=name, measure="faithfulness", against=MEAN)
+
+
+def _best_single(comparison: pd.DataFrame, images: str, up: int) -> Values | None:
+    """The row of the single method that scores best on these images, in hindsight."""
+    own = select(comparison, images=images, measure="score")
+    own = own[own["against"].str.contains("/") & (own["n"] > 0)] if len(own) else own
+    return None if own.empty else pick_largest(own, up * own["second"])
+
+
+def _tabulate_mixture(comparison: pd.DataFrame, up: int) -> Values:
+    rows = []
+    for name in (HELD_OUT, CROSSED):
+        for measure, words in MEASURES.items():
+            own = select(comparison, images=name, measure=measure)
+            single = _best_single(comparison, name, up) if measure == "score" else None
+            for against in (MEAN, ELSEWHERE, "single", CEILING):
+                row = single if against == "single" else find_row(own, against=against)
+                if row is None:
+                    continue
+                title = f"{method_title(row['against'])}, best here" if against == "single" else ""
+                rows.append({**row, "against": title or against, "measure": words, "images": name})
+    return cells(pd.DataFrame(rows), f"images measure against n:0 {DIFFERENCE}")
+
+
+def _describe_front(tables: Tables | None) -> Values | None:
+    places = _complete(table(tables, "places"), "faithfulness", "score")
+    if places.empty:
+        return None
+    names = {str(key): _short_title(str(key)) for key in places["technique"]}
+    names |= {str(key): model_name(str(key)) for key in places["backbone"].unique()}
+    front = places[places["on_front"].astype(bool)].sort_values("score", ascending=False)
+    related = _complete(table(tables, "agreement"), "estimate")
+    return {
+        "n": int(places["n"].max()),
+        "front": [technique_name(str(key)) for key in front["technique"]],
+        "of": len(places),
+        "weak": len(related) > 0 and bool((related["estimate"].abs() < 0.2).all()),
+        "correlations": [
+            f"{number(row['estimate'])} {interval(row['low'], row['high'])} on "
+            f"{model_name(row['backbone'])}"
+            for _, row in related.iterrows()
+        ],
+        "figure": pareto_figure(places, names),
+        "table": _tabulate_front(places),
+        "lost": int(places["without_value"].sum()),
+    }
+
+
+def _short_title(key: str) -> str:
+    return technique_name(key, short=True).partition(" ·")[0]
+
+
+def _complete(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    return frame if frame.empty else frame.dropna(subset=list(columns))
+
+
+def _tabulate_front(places: pd.DataFrame) -> Values:
+    own = places[places["on_own_front"].astype(bool)]
+    own = own.sort_values(["backbone", "score"], ascending=[True, False])
+    own = own.assign(
+        method=own["technique"].map(lambda key: _short_title(str(key))),
+        classifier=own["backbone"].map(lambda key: model_name(str(key))),
+        front=own["on_front"].astype(bool).map({True: "yes", False: BLANK}),
+    )
+    quality = "quality:0.00" if own["quality"].notna().any() else ""
+    columns = "method classifier faithfulness:0.000 faithfulness_low:interval score:0.00"
+    return cells(own, f"{columns} score_low:interval {quality} front_share:percent front")
+
+
+def describe_backbones(tables: Tables | None) -> Values | None:
+    """What the largest tower changes, whether P2's claim is seen, and where norms are high."""
+    towers, summary = table(tables, "towers"), table(tables, "summary")
+    trends = table(tables, "trends")
+    if towers.empty or summary.empty or trends.empty:
+        return None
+    own = select(trends, measure="score")
+    own = own[own["group"] != ALL_METHODS].dropna(subset=["estimate"])
+    most = pick_largest(own, own["estimate"].abs()) if len(own) else None
+    names = [
+        "difference between the families"
+        if family == CONTRAST
+        else f"all {FAMILIES.get(str(family), family)}"
+        if group == ALL_METHODS
+        else method_title(str(group))
+        for group, family in zip(trends["group"], trends["family"], strict=True)
+    ]
+    rows = trends.assign(measure=trends["measure"].map(MEASURES), methods=names)
+    columns = "tower parameters:0 accuracy:percent positions:0 largest:0.0 outliers:percent"
+    inside = towers.dropna(subset=["in_background"])
+    return {
+        "n": int(summary["n"].max()),
+        "sizes": [
+            f"{row['tower']} ({whole(row['parameters'])} parameters)"
+            for _, row in towers.iterrows()
+        ],
+        **{name: _compare_families(trends, name) for name in ("score", "quality")},
+        "most": most and {"method": method_title(most["group"]), "change": write_change(most)},
+        "claim": judge(find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")),
+        "figure": backbone_figure(summary, towers),
+        "trends": cells(
+            rows, "measure methods n:0 second:0.00 first:0.00 estimate:signed low:interval"
         ),
-    ]
+        "outliers": _by_tower(towers, "outliers", 1),
+        "inside": _by_tower(inside, "in_background", 0),
+        "background": share(float(towers["background"].iloc[-1])),
+        "gathered": int((towers["in_background"] > towers["background"]).sum()),
+        "towers": cells(towers, f"{columns} in_background:percent"),
+    }
 
 
-def _method(tables: Parts) -> list[Block]:
-    items = [
-        "Scores: expected stars of the public scorer. Explanations that show nothing have no score "
-        "and are left out.",
-        "Faithfulness correlation: random subsets of pixels are made black, and the fall of the "
-        "predicted class's probability is correlated with the relevance of the subset (Bhatt et "
-        "al. 2020, doi:10.24963/ijcai.2020/417); all maps of an image are compared on the same "
-        "subsets.",
-        "Intervals: 95 %, percentiles of a bootstrap over images that draws both values of an "
-        "image together; none for fewer than five images. They are not corrected for the number "
-        "of comparisons.",
-        "True quality of stored explanations is the planted one with its chance part; that of new "
-        "maps, steered or tuned, is what the simulator would expect of them.",
-        "Sources: PASTA (doi:10.48550/arXiv.2411.02470; P1 is its first version, P2 the published "
-        "one), RISE (Petsiuk et al. 2018, doi:10.48550/arXiv.1806.07421), high-norm tokens (Darcet "
-        "et al. 2024, doi:10.48550/arXiv.2309.16588).",
-    ]
-    if not any(len(own) for own in tables.values()):
+def _by_tower(towers: pd.DataFrame, name: str, places: int) -> list[str]:
+    return [f"{share(row[name], places)} ({row['tower']})" for _, row in towers.iterrows()]
+
+
+def _compare_families(trends: pd.DataFrame, measure: str) -> Values | None:
+    rows = {
+        name: find_row(trends, group=ALL_METHODS, family=name, measure=measure) for name in FAMILIES
+    }
+    known = {name: row for name, row in rows.items() if row is not None}
+    if not known:
+        return None
+    first = next(iter(known.values()))
+    between = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure=measure)
+    return {
+        "from": first["from_tower"],
+        "to": first["to_tower"],
+        "changes": [
+            f"{write_change(row)} for {FAMILIES[name]} methods" for name, row in known.items()
+        ],
+        "between": between and write_change(between),
+    }
+
+
+def describe_steering(tables: Tables | None, up: int) -> Values | None:
+    """What lambda does to score, faithfulness and true quality."""
+    steered, curve = table(tables, "steered"), table(tables, "curve")
+    if steered.empty:
+        return None
+    return {
+        "images": steered["image"].nunique(),
+        "equal": int(steered.loc[steered["equal"].astype(bool), "image"].nunique()),
+        "strange": int((~steered["familiar"].astype(bool)).sum()),
+        "maps": len(steered),
+        "curve": None if curve.empty else _describe_curve(curve, up),
+    }
+
+
+def _describe_curve(curve: pd.DataFrame, up: int) -> Values:
+    """The last lambda against none: what is gained, what is lost, who gains."""
+    last = curve["weight"].max()
+    rows = {name: find_row(curve, weight=last, measure=name) for name in MEASURES}
+    judged = select(curve, measure="quality")
+    best = None if judged.empty else pick_largest(judged, judged["estimate"])
+    shown = curve[curve["weight"] > 0]
+    shown = shown.assign(
+        measure=shown["measure"].map(MEASURES), lam=shown["weight"].map("{:g}".format)
+    )
+    return {
+        "last": f"{last:g}",
+        **{name: describe_difference(row) for name, row in rows.items()},
+        "best": None
+        if best is None or best["weight"] == last
+        else {"weight": f"{best['weight']:g}", "change": write_change(best)},
+        "falls": rows["score"] is not None and up * rows["score"]["estimate"] <= 0,
+        "figure": steering_figure(curve),
+        "intervals": curve["low"].notna().any(),
+        "n": int(curve["n"].max()),
+        "table": cells(shown, f"measure lam n:0 {DIFFERENCE}"),
+    }
+
+
+def _describe_tuning(tables: Tables | None, up: int) -> list[Values]:
+    candidates, verdicts = table(tables, "candidates"), table(tables, "verdict")
+    if candidates.empty or verdicts.empty:
         return []
-    return [Heading("How it was computed"), Bullets(items)]
+    return [
+        describe_study(
+            str(key), select(candidates, technique=key), select(verdicts, technique=key), up
+        )
+        for key in dict.fromkeys(candidates["technique"])
+    ]
+
+
+def describe_study(key: str, own: pd.DataFrame, found: pd.DataFrame, up: int) -> Values:
+    """What the choice of a setting is worth on images that it was not made on."""
+    names, tied = found.iloc[0], own[own["tied"].astype(bool)]
+    parts = {SEARCH: "chosen on", HELD_OUT: "held-out", EACH: "chosen for each image"}
+    shown = found.assign(measure=found["measure"].map(MEASURES), images=found["part"].map(parts))
+
+    def compare(part: str, measure: str, places: int = 2, sign: int = 1) -> Values | None:
+        return describe_difference(find_row(found, part=part, measure=measure), places, sign)
+
+    return {
+        "title": technique_name(key),
+        "picture": f"tuning-{key.replace('/', '-')}",
+        "tied": [_plain(name) for name in tied["candidate"]],
+        "settings": len(own),
+        "tuned": _plain(names["tuned"]),
+        "default": _plain(names["default"]),
+        "seen": compare(SEARCH, "score"),
+        "new": compare(HELD_OUT, "score", sign=up),
+        "faithfulness": compare(HELD_OUT, "faithfulness", 3),
+        "quality": compare(HELD_OUT, "quality", sign=up),
+        "each": compare(EACH, "quality"),
+        "lime": _kernel_width(key, own),
+        "figure": tuning_figure(own, found),
+        "candidates": _tabulate_candidates(key, own),
+        "n": int(own["n"].max()),
+        "lost": int(own["missing"].max()),
+        "verdict": cells(shown, f"images measure n:0 {DIFFERENCE}"),
+    }
+
+
+def _has_kernel_widths(key: str, own: pd.DataFrame) -> bool:
+    return key == LIME and bool(own["candidate"].astype(str).str.match(WIDTH).all())
+
+
+def _kernel_width(key: str, own: pd.DataFrame) -> Values | None:
+    """Our choice among the kernel widths of P1's Table 23."""
+    if not _has_kernel_widths(key, own):
+        return None
+    ours = own[own["winner"].astype(bool)].iloc[0]
+    return {"width": ours["candidate"].split()[-1], "gain": signed(ours["difference"])}
+
+
+def _plain(candidate: Any) -> str:
+    """``layer network.layer4.0`` as "layer4.0", ``kernel_width 0.1`` as "kernel width 0.1"."""
+    return str(candidate).replace("layer network.", "").replace("_", " ")
+
+
+def _tabulate_candidates(key: str, own: pd.DataFrame) -> Values:
+    flags = zip(*(own[name].astype(bool) for name in ("default", "winner", "tied")), strict=True)
+    marks = []
+    for usual, won, tied in flags:
+        named = {"default": usual, "chosen": won, "tied": tied and not won}
+        marks.append(" and ".join(name for name, yes in named.items() if yes) or BLANK)
+    rows = own.assign(setting=own["candidate"].map(_plain), mark=marks)
+    beside = ["difference", "difference_low", "difference_high"]
+    rows.loc[own["default"].astype(bool), beside] = float("nan")  # the default against itself
+    columns = (
+        "setting mark score:0.00 low:interval difference:signed difference_low:interval best_on:0"
+    )
+    if own["quality"].notna().any():
+        columns += " quality:0.00"
+    if _has_kernel_widths(key, own):
+        theirs = published_table(_TABLE_23)
+        scores = dict(zip(theirs["kernel_width"], theirs["pasta_score"], strict=True))
+        widths = own["candidate"].str.extract(WIDTH)[0].astype(float)
+        rows = rows.assign(paper=widths.map(scores).to_numpy())
+        columns += " paper:0.00"
+    return cells(rows, columns)
+
+
+def _describe_examples(tables: Tables | None) -> Values | None:
+    found = table(tables, "examples")
+    if found.empty:
+        return None
+    furthest = pick_largest(found, found["surprise"].abs())
+    stars = [f"votes_{star}" for star in range(1, 6)]
+    ends = zip(found["low"], found["high"], strict=True)
+    places = zip(found["dataset"], found["sample_id"], strict=True)
+    rows = found.assign(
+        set=found["group"].map(_GROUPS).fillna(found["group"]).where(found["place"] == 1, BLANK),
+        name=found["technique"].map(lambda key: technique_name(str(key))),
+        image=[f"{dataset_name(str(dataset))} {_image(sample)}" for dataset, sample in places],
+        votes=[
+            " ".join(str(star) for star, name in enumerate(stars, 1) for _ in range(int(row[name])))
+            for _, row in found.iterrows()
+        ],
+        ends=[interval(low, high, 1) for low, high in ends],
+    )
+    return {
+        "unseen": found["held_out"].astype(bool).all(),
+        "furthest": {
+            "technique": technique_name(str(furthest["technique"])),
+            "image": f"{furthest['sample_id'].split('/')[0]}/{_image(furthest['sample_id'])}",
+            "predicted": number(furthest["score"]),
+            "given": number(furthest["mean"]),
+        },
+        "table": cells(rows, "set image name score:0.00 ends votes mode:0 mean:0.0"),
+        "n": len(found),
+        "odd": int(found["group"].astype(str).str.endswith("predicted").sum()),
+        "inside": int(found["mean"].between(found["low"], found["high"]).sum()),
+    }
+
+
+def _image(sample: str) -> str:
+    return str(sample).split("/")[1]
+
+
+def _compare_corners(mixture: Tables | None) -> Values | None:
+    places, agreement = table(mixture, "places"), table(mixture, "agreement")
+    if places.empty:
+        return None
+    found: Values = {
+        "front": int(places["on_front"].astype(bool).sum()), "of": len(places), "same": "–"
+    }  # fmt: skip
+    if len(agreement):
+        low, high = agreement["estimate"].min(), agreement["estimate"].max()
+        weak = max(abs(low), abs(high)) < 0.2
+        found |= {"range": f"{number(low)} to {number(high)}", "same": "yes" if weak else "partly"}
+    return found
+
+
+def _compare_wins(mixture: Tables | None) -> Values | None:
+    every = select(table(mixture, "wins"), images=ALL)
+    if every.empty:
+        return None
+    most = pick_largest(every, every["wins"])
+    full = find_row(every[every["technique"].str.startswith("fullgrad/")])
+    return {
+        "most": method_title(most["technique"]),
+        "share": share(most["share"]),
+        "fullgrad": full and share(full["share"]),
+        "same": "yes" if str(most["technique"]).startswith("fullgrad/") else "no",
+    }
+
+
+def _judge_claim(row: Mapping[str, Any] | None, yes: Verdict = "better") -> str:
+    """Whether a difference is the one that a paper reports."""
+    found = judge(row)
+    return "not clear" if found in ("open", "unknown") else "yes" if found == yes else "no"
+
+
+def _compare_faithfulness(mixture: Tables | None) -> Values | None:
+    row = _faithfulness(table(mixture, "comparison"))
+    if row is None:
+        return None
+    first, second = number(row["first"], 4), number(row["second"], 4)
+    return {
+        "first": first,
+        "second": second,
+        "change": write_change(row, 3),
+        "same": _judge_claim(row),
+    }
+
+
+def _compare_towers(backbones: Tables | None) -> Values | None:
+    trends = table(backbones, "trends")
+    row = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
+    return row and {"change": write_change(row), "same": _judge_claim(row, "worse")}
+
+
+def _compare_steering(steering: Tables | None) -> Values | None:
+    curve = table(steering, "curve")
+    if curve.empty:
+        return None
+    last = curve["weight"].max()
+    rows = {
+        name: find_row(curve, weight=last, measure=name) for name in ("quality", "faithfulness")
+    }
+    said = [
+        f"{MEASURES[name]} {write_change(row)}" for name, row in rows.items() if row is not None
+    ]
+    return {
+        "last": f"{last:g}",
+        "n": int(curve["n"].max()),
+        "judged": ", ".join(said) or "only the score judges",
+        "same": _judge_claim(rows["quality"]),
+    }
+
+
+def _compare_lime(tuning: Tables | None) -> Values | None:
+    found = select(table(tuning, "verdict"), technique=LIME)
+    row = find_row(found, part=HELD_OUT, measure="score")
+    quality = find_row(found, part=HELD_OUT, measure="quality")
+    return row and {
+        "tuned": str(row["tuned"]).replace("_", " ").capitalize(),
+        "change": write_change(row),
+        "quality": quality and write_change(quality),
+        "same": _judge_claim(row),
+    }
 
 
 def applications_findings(tables: Parts, up: int = 1) -> list[str]:
@@ -190,40 +628,39 @@ def applications_findings(tables: Parts, up: int = 1) -> list[str]:
     said += [steering_finding(curve)] if len(curve) else []
     verdicts = table(tables.get("tuning"), "verdict")
     for key in dict.fromkeys(verdicts["technique"]) if len(verdicts) else []:
-        said.append(tuning_finding(chosen(verdicts, technique=key), up))
+        said.append(tuning_finding(select(verdicts, technique=key), up))
     return [sentence for sentence in said if sentence]
 
 
 def _mixture(tables: Tables | None) -> list[str]:
     comparison = table(tables, "comparison")
-    own = chosen(comparison, images=CROSSED)
-    new = own if len(own) else chosen(comparison, images=HELD_OUT)
-    row = one(new, measure="quality", against=ELSEWHERE)
-    lost = one(new, measure="faithfulness", against=MEAN)
+    own = select(comparison, images=CROSSED)
+    new = own if len(own) else select(comparison, images=HELD_OUT)
+    row = find_row(new, measure="quality", against=ELSEWHERE)
+    lost = find_row(new, measure="faithfulness", against=MEAN)
     if row is None:
-        score = one(new, measure="score", against=MEAN)
+        score = find_row(new, measure="score", against=MEAN)
         if score is None:
             return []
         text = (
             "Taking for each image the explanation with the best score changes predicted stars by "
-            f"{change(score)} against the mean of all methods"
+            f"{write_change(score)} against the mean of all methods"
         )
     else:
-        always = str(row["note"]).split(";")[0].removeprefix("always ")
-        usual = " or ".join(method_title(key) for key in always.split(" or "))
+        usual = _usual(row)
         text = (
             f"Taking for each of {count(int(row['n']), 'image')} the explanation with the best "
-            f"score changes true quality by {change(row)} against always taking {usual}: "
-            f"{served(row)}"
+            f"score changes true quality by {write_change(row)} against always taking {usual}: "
+            f"{say_served(row)}"
         )
-        public = one(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
+        public = find_row(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
         if len(own) and public is not None:
             text += (
                 f" (by the public scorer, on the {count(int(public['n']), 'image')} it has not "
-                f"seen: {change(public)})"
+                f"seen: {write_change(public)})"
             )
     if lost is not None:
-        text += f"; faithfulness changes by {change(lost, 3)} against the mean of all methods"
+        text += f"; faithfulness changes by {write_change(lost, 3)} against the mean of all methods"
     return [f"{text}."]
 
 
@@ -242,165 +679,57 @@ def _front(tables: Tables | None) -> list[str]:
     ]
 
 
-NOT_RUN = "not run"
-_TABLE_23 = "pasta_v1_table23_lime_kernel_width"
-
-
-def paper_rows(tables: Parts) -> list[dict[str, str]]:
-    """One row for each figure or table: where, paper, here, same."""
-    mixture, steering = tables.get("mixture"), tables.get("steering")
-    return [
-        _row("P2, Figure 1", "Methods lie in all four corners of faithful and plausible.",
-             *_corners(mixture)),
-        _row("P2, Figure 7", "FullGrad is chosen on nearly half of the images.", *_wins(mixture)),
-        _row(
-            "P2, text",
-            f"Faithfulness of the selection {number(printed('mixture_faithfulness'), 4)}, of all "
-            f"{number(printed('every_faithfulness'), 4)}: not compromised.",
-            *_faithful(mixture),
-        ),
-        _row(
-            "P2, Figure 8",
-            "Scores of activation-based methods fall with the size of the backbone, others do not.",
-            *_towers(tables.get("backbones")),
-        ),
-        _row(
-            "P2, Figure 9",
-            "Steered maps locate objects slightly better; at λ = 1 they invent zones.",
-            *_steering(steering),
-        ),
-        _row("P1, Tables 21 and 22", "Votes and predicted scores of some explanations.",
-             *_examples(mixture)),
-        _row("P1, Table 23", _kernel_widths(), *_lime(tables.get("tuning"))),
-        _row(
-            "P1, Table 24",
-            "Tuned maps look slightly more focused.",
-            *_looks(tables.get("tuning")),
-        ),
-    ]  # fmt: skip
-
-
-def _row(where: str, paper: str, here: str, same: str) -> dict[str, str]:
-    return {"where": where, "paper": paper, "here": here, "same": same}
-
-
-def _corners(mixture: Tables | None) -> tuple[str, str]:
-    places = table(mixture, "places")
-    if places.empty:
-        return NOT_RUN, "–"
-    front = int(places["on_front"].astype(bool).sum())
-    agreement = table(mixture, "agreement")
-    if agreement.empty:
-        return f"{front} of {len(places)} techniques are on the front.", "–"
-    low, high = agreement["estimate"].min(), agreement["estimate"].max()
-    weak = max(abs(low), abs(high)) < 0.2
-    return (
-        f"Faithfulness and score correlate with {number(low)} to {number(high)} within images; "
-        f"{front} of {len(places)} techniques are on the front.",
-        "yes" if weak else "partly",
-    )
-
-
-def _wins(mixture: Tables | None) -> tuple[str, str]:
-    every = chosen(table(mixture, "wins"), images="all")
-    if every.empty:
-        return NOT_RUN, "–"
-    most = top(every, every["wins"])
-    full = one(every[every["technique"].str.startswith("fullgrad/")])
-    other = "" if full is None else f"; FullGrad has {share(full['share'])}"
-    same = str(most["technique"]).startswith("fullgrad/")
-    return (
-        f"{method_title(most['technique'])} is chosen most, on {share(most['share'])}{other}.",
-        "yes" if same else "no",
-    )
-
-
-def _faithful(mixture: Tables | None) -> tuple[str, str]:
-    comparison = table(mixture, "comparison")
-    name = CROSSED if len(chosen(comparison, images=CROSSED)) else HELD_OUT
-    row = one(comparison, images=name, measure="faithfulness", against=MEAN)
+def backbones_finding(trends: pd.DataFrame) -> str:
+    """One sentence for the overview."""
+    row = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
     if row is None:
-        return NOT_RUN, "–"
-    same = {"worse": "no", "better": "yes", "open": "not clear", "unknown": "not clear"}
+        return ""
+    own = find_row(select(trends, measure="score"), group=ALL_METHODS, family="activation")
+    words = {
+        "worse": "as P2 has it",
+        "better": "the opposite of what P2 reports",
+        "open": "no clear difference",
+        "unknown": "too few images to say",
+    }[judge(row)]
+    if own is None:
+        return ""
     return (
-        f"{number(row['first'], 4)} and {number(row['second'], 4)}, a difference of "
-        f"{change(row, 3)}.",
-        same[verdict(row)],
+        "From the smallest to the largest image tower, the predicted stars of activation-based "
+        f"maps change by {write_change(own)}, {write_change(row)} against perturbation-based "
+        f"ones: {words}."
     )
 
 
-def _towers(backbones: Tables | None) -> tuple[str, str]:
-    row = one(table(backbones, "trends"), group=ALL, family=CONTRAST, measure="score")
-    if row is None:
-        return NOT_RUN, "–"
-    same = {"worse": "yes", "better": "no", "open": "not clear", "unknown": "not clear"}
-    return (
-        f"The change of activation-based maps is {change(row)} stars from that of the others. "
-        "Distilled towers, as in the demo, are convolutional and have no tokens.",
-        same[verdict(row)],
-    )
-
-
-def _steering(steering: Tables | None) -> tuple[str, str]:
-    curve = table(steering, "curve")
-    if curve.empty:
-        return NOT_RUN, "–"
+def steering_finding(curve: pd.DataFrame) -> str:
+    """One sentence for the overview."""
     last = curve["weight"].max()
-    rows = {name: one(curve, weight=last, measure=name) for name in ("quality", "faithfulness")}
-    said = [
-        f"{words} {change(row)}"
-        for (words, row) in zip(("true quality", "faithfulness"), rows.values(), strict=True)
-        if row is not None
-    ]
-    quality: Any = rows["quality"]
-    same = "not clear" if verdict(quality) in ("open", "unknown") else (
-        "yes" if verdict(quality) == "better" else "no"
-    )  # fmt: skip
-    number_of = f"{int(curve['n'].max())} images"
-    judged = ", ".join(said) or "only the score judges"
-    return f"At λ = {last:g} against RISE, {number_of}: {judged}.", same
-
-
-def _examples(mixture: Tables | None) -> tuple[str, str]:
-    found = table(mixture, "examples")
-    if found.empty:
-        return NOT_RUN, "–"
-    odd = int(found["group"].astype(str).str.endswith("predicted").sum())
-    inside = int(found["mean"].between(found["low"], found["high"]).sum())
-    return (
-        f"{len(found)} explanations, {odd} of them chosen for being surprising; the mean vote of "
-        f"{inside} lies within the predicted 90 % interval.",
-        "same layout",
+    score, faithful, quality = (find_row(curve, weight=last, measure=name) for name in MEASURES)
+    if score is None:
+        return ""
+    text = (
+        f"Steering RISE by the score alone raises the predicted stars of "
+        f"{count(int(score['n']), 'held-out image')} from {number(score['second'])} to "
+        f"{number(score['first'])}"
     )
+    if score["estimate"] <= 0:
+        text = text.replace("raises", "moves")
+    if faithful is not None:
+        text += f" and changes faithfulness by {write_change(faithful)}"
+    truth = "" if quality is None else f"true quality changes by {write_change(quality)}: "
+    return f"{text}; {truth}{say_served(quality)}."
 
 
-def _kernel_widths() -> str:
-    theirs = published_table(_TABLE_23)
-    best = top(theirs, theirs["pasta_score"])
+def tuning_finding(found: pd.DataFrame, up: int) -> str:
+    """One sentence about one technique for the overview."""
+    names = found.iloc[0]
+    title = technique_name(str(names["technique"]))
+    if names["tuned"] == names["default"]:
+        return f"For {title} no setting scores better than the default."
+    score = find_row(found, part=HELD_OUT, measure="score")
+    quality = find_row(found, part=HELD_OUT, measure="quality")
+    gained = "" if score is None else f" ({write_change(score)} predicted stars on held-out images)"
+    truth = "" if quality is None else f"true quality changes by {write_change(quality)}: "
     return (
-        f"LIME scores best with a kernel width of {best['kernel_width']:g} "
-        f"({number(best['pasta_score'])} stars, {number(printed('lime_default'))} with 0.25); the "
-        "text says 0.15."
+        f"For {title} the score prefers {_plain(names['tuned'])} to {_plain(names['default'])}"
+        f"{gained}; {truth}{say_served(quality, up)}."
     )
-
-
-def _lime(tuning: Tables | None) -> tuple[str, str]:
-    found = chosen(table(tuning, "verdict"), technique="lime/resnet50")
-    row = one(found, part="held-out", measure="score")
-    if row is None:
-        return NOT_RUN, "–"
-    quality = one(found, part="held-out", measure="quality")
-    other = "" if quality is None else f", true quality {change(quality)}"
-    same = {"better": "yes", "worse": "no", "open": "not clear", "unknown": "not clear"}
-    return (
-        f"{str(row['tuned']).replace('_', ' ').capitalize()} is chosen; on held-out images "
-        f"{change(row)} stars{other}.",
-        same[verdict(row)],
-    )
-
-
-def _looks(tuning: Tables | None) -> tuple[str, str]:
-    found = table(tuning, "verdict")
-    if found.empty:
-        return NOT_RUN, "–"
-    return "Pictures are shown above; nobody has rated them.", "not judged"

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.source.document import (
-    Block,
-    Column,
-    Document,
-    Heading,
-    Note,
-    PageBreak,
-    Picture,
-    Table,
-    Text,
+from reports.source.format import (
+    cells,
+    count,
+    interval,
+    listed,
+    number,
+    p_value,
+    share,
+    signed,
+    whole,
 )
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
-from reports.source.pages.parts import Tables, chosen, missing, one, picture, table
-from reports.source.pages.preference import preference_blocks
-from reports.source.plots.preference import perturbations_figure, stars_figure
-from reports.source.words import count, listed, number, share, whole
+from reports.source.pages.parts import (
+    ALPHA,
+    Tables,
+    find_row,
+    select,
+    select_known,
+    table,
+    why_missing,
+)
+from reports.source.plots.preference import (
+    KIND_COLOURS,
+    critical_difference_figure,
+    favourites_figure,
+    groups_figure,
+    perturbations_figure,
+    positions_figure,
+    ranking_figure,
+    stars_figure,
+)
+from reports.source.typesetting import Report
 
+Values = dict[str, Any]
 SPLITS = ("train", "validation", "test")
 STATUSES = {
     "ok": "usable",
@@ -32,18 +50,16 @@ STATUSES = {
     "constant": "the same everywhere",
     "nan": "not a number",
 }
-GALLERIES = {
-    "resnet50": "Saliency maps of ResNet50, a row for each image.",
-    "vit_b_16": "Saliency maps of ViT-B for the same images.",
-    "clip_zero_shot": "Saliency maps of CLIP-zero-shot for the same images.",
-    "concepts": "Concept explanations: bars to the right speak for the predicted class.",
-}
+FACTORS = {"sex": "Sex", "age_group": "Age", "country": "Country"}
+KINDS = {"concept": "concept explanations", "saliency": "saliency maps"}
+TOP = 12
+DIMENSIONS = ("fidelity", "complexity", "objectivity", "robustness")
 
 
 def dataset_report(
     tables: Mapping[str, Tables], pictures: Mapping[str, Path], simulated: bool, protocol: Protocol
-) -> Document:
-    """Make the report on the data.
+) -> Report:
+    """Collect what ``dataset.typ`` shows.
 
     Parameters
     ----------
@@ -60,128 +76,90 @@ def dataset_report(
         What was asked.
     """
     counts, preferences = tables.get("dataset", {}), tables.get("preference", {})
-    blocks: list[Block] = [
-        *_summary(counts),
-        *_images(counts, pictures),
-        *_models(counts),
-        *_techniques(counts),
-        *_gallery(pictures),
-        *_perturbed(counts),
-        *vote_blocks(counts, protocol, simulated),
-        *preference_blocks(preferences, protocol),
-    ]
-    about = "Images, models, techniques, votes, and what people prefer"
-    return Document("dataset", "The dataset", about, blocks, simulated)
+    better = {name: protocol.question(name).direction or 1 for name in protocol.stars}
+    gaps = select_known(preferences, "kind_differences")
+    content = {
+        "study": count_study(counts),
+        "images": _describe_images(counts),
+        "pictures": {name: file for name, file in pictures.items() if file.is_file()},
+        "models": _describe_models(counts),
+        "techniques": _describe_techniques(counts),
+        "statuses": STATUSES,
+        "perturbed": _describe_copies(counts),
+        "votes": _describe_votes(counts, protocol),
+        "margin": number(float(gaps["margin"].iloc[0])) if len(gaps) else None,
+        "turned": [name for name, sign in better.items() if sign < 0],
+        "kinds": _compare_kinds(preferences, better),
+        "backbones": _compare_backbones(preferences, better),
+        "order": _describe_order(preferences),
+        "favourites": _describe_favourites(preferences),
+        "rankings": _describe_rankings(preferences, protocol),
+        "scores": _tabulate_scores(preferences),
+    }
+    return Report("dataset", simulated, content)
 
 
-def _summary(counts: Tables) -> list[Block]:
+def _lack(tables: Tables, section: str) -> Values:
+    return {"missing": why_missing(tables, section)}
+
+
+def count_study(counts: Tables) -> Values:
+    """Sizes of the study by name, and the first and last day of its votes."""
     facts = table(counts, "study")
-    values = {} if facts.empty else dict(zip(facts["what"], facts["value"], strict=True))
-    if not values:
-        return [Heading("What is here"), missing(counts, "Everything", "study")]
-
-    def of(what: str, noun: str, plural: str | None = None) -> str:
-        return count(int(values[what]), noun, plural) if what in values else ""
-
-    sizes = [
-        of("images", "image"), of("techniques", "technique"), of("explanations", "explanation"),
-        of("samples", "rated explanation"), of("annotators", "annotator"), of("votes", "vote"),
-    ]  # fmt: skip
-    said = f"This study has {listed([size for size in sizes if size])}."
-    if "explained images" in values and "images" in values:
-        said += (
-            f" Classifiers were trained and tested on all images; "
-            f"{of('explained images', 'image')} of the test "
-            f"{'part was' if values['explained images'] == '1' else 'parts were'} explained."
-        )
-    if "first day" in values and "last day" in values:
-        said += f" Votes carry dates from {values['first day']} to {values['last day']}."
-    return [Heading("What is here"), Text(said)]
+    if facts.empty:
+        return _lack(counts, "study")
+    values = {str(row["what"]): str(row["value"]) for _, row in facts.iterrows()}
+    return {
+        name.replace(" ", "_"): value if name.endswith("day") else int(value)
+        for name, value in values.items()
+    }
 
 
-def _images(counts: Tables, pictures: Mapping[str, Path]) -> list[Block]:
-    blocks: list[Block] = [Heading("Images")]
+def _describe_images(counts: Tables) -> Values:
     splits, classes = table(counts, "splits"), table(counts, "classes")
     if splits.empty:
-        return [*blocks, missing(counts, "Images", "splits")]
+        return _lack(counts, "splits")
     rows = []
     for dataset in dict.fromkeys(splits["dataset"]):
-        own = chosen(splits, dataset=dataset).set_index("split")["n"]
-        sizes = chosen(classes, dataset=dataset)["n"]
-        row = {"dataset": dataset_name(str(dataset)), "total": int(own.sum())}
+        own = select(splits, dataset=dataset).set_index("split")["n"]
+        sizes = select(classes, dataset=dataset)["n"]
+        row: Values = {"dataset": dataset_name(str(dataset)), "all": int(own.sum())}
         row |= {split: int(own.get(split, 0)) for split in SPLITS}
         row |= {"classes": len(sizes), "least": sizes.min(), "most": sizes.max()}
         rows.append(row)
     frame = pd.DataFrame(rows)
-    even = bool((frame["least"] == frame["most"]).all())
-    said = (
-        "Within each dataset all classes have the same number of images."
-        if even
-        else "Classes differ in size: " + listed(_sizes(frame[frame["least"] != frame["most"]]))
-    )
-    names = listed([f"{row['dataset']} ({count(int(row['classes']), 'class', 'classes')})"
-                    for _, row in frame.iterrows()])  # fmt: skip
-    blocks.append(Text(f"The images come from {names}. {said}"))
-    columns = [Column("dataset", "Dataset"), Column("classes", "Classes", "0")]
-    columns += [Column(split, split.capitalize(), "0") for split in SPLITS]
-    columns += [
-        Column("total", "All", "0"),
-        Column("least", "Smallest class", "0"),
-        Column("most", "Largest class", "0"),
-    ]
-    blocks.append(Table(frame, columns, "Images of each dataset, by split and class."))
-    blocks += _file(
-        pictures, "datasets", "Some images of each dataset with their parts.", "Images", 0.82
-    )
-    return blocks
+    uneven = frame[frame["least"] != frame["most"]]
+    return {
+        "datasets": [
+            f"{row['dataset']} ({count(row['classes'], 'class', 'classes')})" for row in rows
+        ],
+        "uneven": [
+            f"{row['dataset']} from {whole(row['least'])} to {whole(row['most'])} images"
+            for _, row in uneven.iterrows()
+        ],
+        "table": cells(frame, "dataset classes:0 train:0 validation:0 test:0 all:0 least:0 most:0"),
+    }
 
 
-def _sizes(frame: pd.DataFrame) -> list[str]:
-    return [
-        f"{row['dataset']} from {whole(row['least'])} to {whole(row['most'])} images"
-        for _, row in frame.iterrows()
-    ]
-
-
-def _file(
-    pictures: Mapping[str, Path], name: str, caption: str, what: str, width: float = 1.0
-) -> list[Block]:
-    file = pictures.get(name)
-    if file is None or not file.is_file():
-        return [Note(f"{what}: the picture {name} has not been drawn.", "missing")]
-    return [Picture(file, caption, caption, width)]
-
-
-def _models(counts: Tables) -> list[Block]:
-    blocks: list[Block] = [PageBreak(), Heading("Models")]
-    scores = chosen(table(counts, "accuracy"), measure="accuracy")
+def _describe_models(counts: Tables) -> Values | None:
+    scores = select(table(counts, "accuracy"), measure="accuracy")
     if scores.empty:
-        return [*blocks, Note("Accuracy of the models: it was not measured.", "missing")]
+        return None
     ordered = scores.sort_values("estimate", kind="stable")
-    worst, best = ordered.iloc[0], ordered.iloc[-1]
-    blocks.append(
-        Text(
-            f"The {count(scores['model'].nunique(), 'classifier')} were tested on images that they "
-            f"were not trained on. Accuracy goes from {share(worst['estimate'])} "
-            f"({model_name(worst['model'])} on {dataset_name(worst['dataset'])}) to "
-            f"{share(best['estimate'])} ({model_name(best['model'])} on "
-            f"{dataset_name(best['dataset'])}). An explanation of a wrong prediction can be rated "
-            "too: people are asked about the explanation, not about the class."
-        )
-    )
     datasets = list(dict.fromkeys(scores["dataset"]))
     rows = []
     for model in dict.fromkeys(scores["model"]):
         row = {"model": model_name(str(model))}
         for dataset in datasets:
-            cell = one(scores, model=model, dataset=dataset)
-            row[str(dataset)] = "" if cell is None else _accuracy(cell)
+            cell = find_row(scores, model=model, dataset=dataset)
+            row[dataset_name(str(dataset))] = "" if cell is None else _accuracy(cell)
         rows.append(row)
-    columns = [Column("model", "Model")]
-    columns += [Column(str(dataset), dataset_name(str(dataset))) for dataset in datasets]
-    caption = "Accuracy on test images in per cent, with 95 % interval."
-    blocks.append(Table(pd.DataFrame(rows), columns, caption))
-    return blocks
+    worst, best = (
+        f"{share(row['estimate'])} ({model_name(row['model'])} on {dataset_name(row['dataset'])})"
+        for row in (ordered.iloc[0], ordered.iloc[-1])
+    )
+    frame = pd.DataFrame(rows)
+    return {"n": len(rows), "worst": worst, "best": best, "table": cells(frame, list(rows[0]))}
 
 
 def _accuracy(cell: Mapping[str, float]) -> str:
@@ -189,204 +167,298 @@ def _accuracy(cell: Mapping[str, float]) -> str:
     return f"{number(100 * cell['estimate'], 1)} {ends}"
 
 
-def _techniques(counts: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("Techniques")]
+def _describe_techniques(counts: Tables) -> Values:
     found = table(counts, "techniques")
     if found.empty:
-        return [*blocks, missing(counts, "Techniques", "techniques")]
-    said = [f"A technique is a method on a backbone: there are {len(found)}."]
-    if found["extra"].notna().all():
-        extra = int(found["extra"].astype(bool).sum())
-        said.append(
-            f"{len(found) - extra} are those of the papers, {extra} are extras that are computed "
-            "and measured but not rated."
-            if extra and not found.loc[found["extra"].astype(bool), "rated"].any()
-            else f"{len(found) - extra} are those of the papers, {extra} are extras."
-        )
-    bad = int(found["n"].sum() - found["ok"].sum())
-    total = int(found["n"].sum())
-    kinds = [
-        f"{whole(found[name].sum())} are {words}"
-        for name, words in STATUSES.items()
-        if name != "ok" and found[name].sum()
-    ]
-    said.append(
-        f"All {whole(total)} explanations are usable."
-        if not bad
-        else f"Of {count(total, 'explanation')}, {whole(total - bad)} are usable; "
-        f"{listed(kinds)} ({listed(_failing(found))}). Nothing was put in their place."
-    )
-    blocks.append(Text(" ".join(said)))
+        return _lack(counts, "techniques")
+    extra = found["extra"].astype(bool) if found["extra"].notna().all() else None
+    bad = found.assign(bad=found["n"] - found["ok"])
+    bad = bad[bad["bad"] > 0].sort_values("bad", ascending=False, kind="stable").head(4)
     methods = found.assign(method=found["method"].map(lambda key: METHODS.get(key, key)))
     grouped = methods.groupby(["kind", "method"], sort=False)
     summed = grouped[["n", *STATUSES, "rated"]].sum().reset_index()
     backbones = grouped["backbone"].agg(lambda keys: ", ".join(model_name(key) for key in keys))
     summed = summed.assign(backbones=backbones.to_numpy())
     summed = summed.sort_values("kind", ascending=False, kind="stable")
-    columns = [Column("method", "Method"), Column("kind", "Kind"), Column("backbones", "Backbones")]
-    columns += [Column("n", "All", "0")]
-    columns += [Column(name, name.capitalize(), "0") for name in STATUSES]
-    columns += [Column("rated", "Rated", "0")]
-    note = "Status: " + "; ".join(f"_{name}_ {words}" for name, words in STATUSES.items()) + "."
-    blocks.append(Table(summed, columns, "Explanations by method, with their status.", note))
-    return blocks
+    return {
+        "n": len(found),
+        "extra": None if extra is None else extra.sum(),
+        "extra_rated": extra is not None and bool(found.loc[extra, "rated"].any()),
+        "explanations": int(found["n"].sum()),
+        "usable": int(found["ok"].sum()),
+        "unusable": [
+            f"{whole(found[name].sum())} are {words}"
+            for name, words in STATUSES.items()
+            if name != "ok" and found[name].sum()
+        ],
+        "worst": [
+            f"{technique_name(row['technique'])}: {whole(row['bad'])}" for _, row in bad.iterrows()
+        ],
+        "table": cells(summed, "method kind backbones n:0 ok:0 zero:0 constant:0 nan:0 rated:0"),
+    }
 
 
-def _failing(found: pd.DataFrame) -> list[str]:
-    bad = found.assign(bad=found["n"] - found["ok"])
-    bad = bad[bad["bad"] > 0].sort_values("bad", ascending=False, kind="stable").head(4)
-    return [f"{technique_name(row['technique'])}: {whole(row['bad'])}" for _, row in bad.iterrows()]
-
-
-def _gallery(pictures: Mapping[str, Path]) -> list[Block]:
-    blocks: list[Block] = [PageBreak(), Heading("Gallery")]
-    for name, caption in GALLERIES.items():
-        blocks += _file(pictures, name, caption, "Gallery")
-    return blocks
-
-
-def _perturbed(counts: Tables) -> list[Block]:
-    blocks: list[Block] = [Heading("Perturbed copies")]
+def _describe_copies(counts: Tables) -> Values:
     strengths = table(counts, "strengths")
     if strengths.empty:
-        return [*blocks, missing(counts, "Perturbed copies", "strengths")]
-    said = [
-        "Questions Q5 and Q6 show an explanation beside that of a changed copy of the image. A "
-        "light change should leave the prediction as it was, a strong one should change it."
-    ]
-    for _, row in strengths.iterrows():
-        said.append(
+        return _lack(counts, "strengths")
+    ends = {0: "none", 1: "all"}
+    return {
+        "strengths": [
             f"Of {whole(row['n'])} {row['strength']} copies the prediction changed for "
-            f"{share(row['changed'], 1) if 0 < row['changed'] < 1 else _all_or_none(row)}."
-        )
-    bad = int(strengths["n"].sum() - strengths["ok"].sum())
-    if bad:
-        said.append(
-            f"{count(bad, 'explanation')} of copies {'is' if bad == 1 else 'are'} not usable."
-        )
-    blocks.append(Text(" ".join(said)))
-    blocks += picture(
-        perturbations_figure(table(counts, "perturbations")),
-        "How often each perturbation was the one chosen, by strength.",
-        "Bar charts of how often each perturbation was chosen, light and strong",
-        0.85,
-    )
-    return blocks
+            f"{ends.get(row['changed']) or share(row['changed'], 1)}."
+            for _, row in strengths.iterrows()
+        ],
+        "unusable": int(strengths["n"].sum() - strengths["ok"].sum()),
+        "figure": perturbations_figure(table(counts, "perturbations")),
+    }
 
 
-def _all_or_none(row: pd.Series) -> str:
-    return "all" if row["changed"] == 1 else "none"
-
-
-FACTORS = {"sex": "Sex", "age_group": "Age", "country": "Country"}
-
-
-def vote_blocks(counts: Tables, protocol: Protocol, simulated: bool) -> list[Block]:
-    """Numbers of votes, the stars that were given, the plan and the people."""
-    blocks: list[Block] = [Heading("Votes")]
+def _describe_votes(counts: Tables, protocol: Protocol) -> Values:
     questions = table(counts, "questions")
     if questions.empty:
-        return [*blocks, missing(counts, "Votes", "questions")]
-    if simulated:
-        blocks.append(
-            Note(
-                "The raters are a program. Every number below and in the chapter on preferences "
-                "shows what the analysis makes of such votes, not what people think.",
-                "caution",
-            )
-        )
-    blocks.append(Text(" ".join(_in_words(questions))))
-    blocks.append(_questions(questions, protocol))
-    blocks += picture(
-        stars_figure(table(counts, "stars")),
-        "Share of each star, by question.",
-        "Stacked bars of the share of one to five stars for each question",
-    )
-    plan = table(counts, "plan")
-    if len(plan):
-        blocks += [Heading("How the votes are spread", 2), Text(_evenness(plan)), _plan(plan)]
-    people = table(counts, "people")
-    blocks.append(Heading("Who voted", 2))
-    if people.empty:
-        return [*blocks, missing(counts, "Age, sex and country", "people")]
-    shown = people.assign(factor=people["factor"].map(lambda name: FACTORS.get(name, name)))
-    shown = shown.assign(factor=shown["factor"].where(~shown["factor"].duplicated(), ""))
-    columns = [
-        Column("factor", "Factor"),
-        Column("group", "Group"),
-        Column("n", "Annotators", "0"),
-        Column("votes", "Votes", "0"),
-        Column("share", "Share of votes", "percent"),
-    ]
-    blanks = shown.assign(factor=shown["factor"].replace("", " "))  # a dash would mean missing
-    return [*blocks, Table(blanks, columns, "The annotators, as they describe themselves.")]
-
-
-def _in_words(questions: pd.DataFrame) -> list[str]:
+        return _lack(counts, "questions")
     ordered = questions.sort_values("mean", kind="stable")
-    low, high = ordered.iloc[0], ordered.iloc[-1]
-    total = int(questions["n"].sum())
+    low, high = (
+        {"question": row["question"], "mean": number(row["mean"])}
+        for row in (ordered.iloc[0], ordered.iloc[-1])
+    )
     same = bool((questions["n"] == questions["n"].iloc[0]).all())
-    each = f", {whole(questions['n'].iloc[0])} on each question" if same else ""
-    return [
-        f"There are {count(total, 'vote')}{each}.",
-        f"The mean goes from {number(low['mean'])} stars on {low['question']} to "
-        f"{number(high['mean'])} on {high['question']}.",
-    ]
-
-
-def _questions(questions: pd.DataFrame, protocol: Protocol) -> Table:
     asked = {question.id: question for question in protocol.questions}
-    rows = []
-    for _, row in questions.iterrows():
-        question = asked.get(str(row["question"]))
-        wording = "" if question is None else question.wording
-        if question is not None and question.note:
-            wording = f"{wording} ({question.note})"
-        rows.append(row.to_dict() | {"wording": wording})
-    columns = [
-        Column("question", "Question"),
-        Column("wording", "Wording"),
-        Column("samples", "Samples", "0"),
-        Column("annotators", "Annotators", "0"),
-        Column("n", "Votes", "0"),
-        Column("mean", "Mean", "0.00"),
-        Column("sd", "SD", "0.00"),
-    ]
-    widths = [0.1, 0.41, 0.1, 0.13, 0.1, 0.08, 0.08]
-    caption = "The questions and their votes."
-    return Table(pd.DataFrame(rows), columns, caption, "SD: standard deviation.", widths)
+    wordings = []
+    for name in questions["question"].astype(str):
+        question = asked.get(name)
+        note = f" ({question.note})" if question is not None and question.note else ""
+        wordings.append("" if question is None else f"{question.wording}{note}")
+    columns = "question wording samples:0 annotators:0 n:0 mean:0.00 sd:0.00"
+    return {
+        "n": int(questions["n"].sum()),
+        "each": int(questions["n"].iloc[0]) if same else None,
+        "low": low,
+        "high": high,
+        "table": cells(questions.assign(wording=wordings), columns),
+        "figure": stars_figure(table(counts, "stars")),
+        "plan": _describe_plan(table(counts, "plan")),
+        "people": _describe_people(counts),
+    }
 
 
-def _evenness(plan: pd.DataFrame) -> str:
+def _describe_plan(plan: pd.DataFrame) -> Values | None:
+    if plan.empty:
+        return None
     rows = {(row["what"], row["of"]): row for _, row in plan.iterrows()}
     votes = rows.get(("annotators", "sample"))
     common = rows.get(("samples in common", "pair of annotators"))
-    said = ""
-    if votes is not None:
-        said = (
-            f"Every sample was rated by {whole(votes['least'])} annotators."
-            if votes["least"] == votes["most"]
-            else f"A sample was rated by {whole(votes['least'])} to {whole(votes['most'])} "
-            f"annotators ({number(votes['mean'], 1)} on average)."
-        )
-    if common is not None:
-        said += (
-            f" Agreement between annotators rests on what two have in common: "
-            f"{whole(common['least'])} to {whole(common['most'])} samples."
-        )
-    return said.strip()
-
-
-def _plan(plan: pd.DataFrame) -> Table:
-    named = [f"{row['what'].capitalize()} of a {row['of']}" for _, row in plan.iterrows()]
-    columns = [
-        Column("what", "Number of"),
-        Column("levels", "Cases", "0"),
-        Column("least", "Fewest", "0"),
-        Column("mean", "Mean", "0.0"),
-        Column("most", "Most", "0"),
+    named = [
+        f"{row['what'].capitalize()} of {'an' if row['of'][0] in 'aeiou' else 'a'} {row['of']}"
+        for _, row in plan.iterrows()
     ]
-    shown = plan.assign(what=[name.replace("of a image", "of an image") for name in named])
-    shown = shown.assign(what=shown["what"].str.replace("of a annotator", "of an annotator"))
-    return Table(shown, columns, "How evenly people and samples met.")
+    return {
+        "votes": None
+        if votes is None
+        else [whole(votes["least"]), whole(votes["most"]), number(votes["mean"], 1)],
+        "common": None if common is None else [whole(common["least"]), whole(common["most"])],
+        "table": cells(plan.assign(what=named), "what levels:0 least:0 mean:0.0 most:0"),
+    }
+
+
+def _describe_people(counts: Tables) -> Values:
+    people = table(counts, "people")
+    if people.empty:
+        return _lack(counts, "people")
+    shown = people.assign(factor=people["factor"].map(lambda name: FACTORS.get(name, name)))
+    first = ~shown["factor"].duplicated()
+    shown = shown.assign(factor=shown["factor"].where(first, " "))  # a dash would mean missing
+    return {"table": cells(shown, "factor group n:0 votes:0 share:percent")}
+
+
+def differences_in_words(
+    differences: pd.DataFrame, name: Callable[[str], str], what: str
+) -> list[str]:
+    """Sentences on which comparisons are certain, which are equal in practice, and which open."""
+    tested = differences.dropna(subset=["p"]) if len(differences) else differences
+    if tested.empty:
+        return []
+    sure = tested[tested["p_holm"] < ALPHA]
+    equal = tested[(tested["p_equivalence"] < ALPHA) & ~tested.index.isin(sure.index)]
+    said = []
+    if len(sure):
+        found = [_difference(row, name) for _, row in sure.iterrows()]
+        said.append(f"{what} differ clearly: {'; '.join(found)}.")
+    else:
+        said.append(
+            f"No difference between {what[0].lower()}{what[1:]} is clear once "
+            f"{count(len(tested), 'comparison')} are corrected for (Holm)."
+        )
+    if len(equal):
+        margin = number(float(equal["margin"].iloc[0]))
+        pairs = listed([f"{row['question']} ({_pair(row, name)})" for _, row in equal.iterrows()])
+        said.append(f"Equal within {margin} stars: {pairs}.")
+    rest = len(tested) - len(sure) - len(equal)
+    if rest:
+        least = float(tested["smallest_effect"].median())
+        said.append(
+            f"The other {count(rest, 'comparison')} {'is' if rest == 1 else 'are'} open: the study "
+            f"could typically have seen a difference of {number(least)} stars or more."
+        )
+    return said
+
+
+def _pair(row: pd.Series, name: Callable[[str], str]) -> str:
+    first, _, second = str(row["comparison"]).partition(" - ")
+    return f"{name(first)} and {name(second)}"
+
+
+def _difference(row: pd.Series, name: Callable[[str], str]) -> str:
+    first, _, second = str(row["comparison"]).partition(" - ")
+    more = "more" if row["estimate"] > 0 else "fewer"
+    return (
+        f"on {row['question']} {name(first)} have {number(abs(row['estimate']))} stars {more} than "
+        f"{name(second)} ({interval(row['low'], row['high'])}, {p_value(row['p_holm'])})"
+    )
+
+
+def _compare_kinds(tables: Tables, better: Mapping[str, int]) -> Values:
+    means, gaps = select_known(tables, "kinds"), select_known(tables, "kind_differences")
+    if means.empty:
+        return _lack(tables, "kinds")
+    ranked = table(tables, "ranking")
+    numbers = dict(ranked["kind"].value_counts()) if "kind" in ranked else {}
+    return {
+        "said": differences_in_words(gaps, lambda key: KINDS.get(key, key), "Kinds of explanation"),
+        "techniques": [f"{count(n, 'technique')} of the kind {key}" for key, n in numbers.items()],
+        "why": why_missing(tables, "kind_differences"),
+        "figure": groups_figure(means, colours=KIND_COLOURS, better=better),
+        "table": _tabulate_differences(gaps, str) if len(gaps) else None,
+    }
+
+
+def _compare_backbones(tables: Tables, better: Mapping[str, int]) -> Values:
+    means, gaps = select_known(tables, "backbones"), select_known(tables, "backbone_differences")
+    if means.empty:
+        return _lack(tables, "backbones")
+    tested = gaps.dropna(subset=["p"]) if len(gaps) else gaps
+    return {
+        "said": differences_in_words(
+            gaps, lambda backbone: f"maps of {model_name(backbone)}", "Saliency maps of backbones"
+        ),
+        "single": len(gaps) > len(tested),
+        "figure": groups_figure(means, name=model_name, better=better),
+        "table": _tabulate_differences(tested, model_name) if len(tested) else None,
+    }
+
+
+def _tabulate_differences(gaps: pd.DataFrame, name: Callable[[str], str]) -> Values:
+    pairs = gaps["comparison"].str.partition(" - ")
+    written = [f"{name(one)} − {name(two)}" for one, two in zip(pairs[0], pairs[2], strict=True)]
+    columns = "question comparison n:0 estimate:signed low:interval p_holm:p p_equivalence:p"
+    return cells(gaps.assign(comparison=written), f"{columns} smallest_effect:0.00")
+
+
+def _describe_order(tables: Tables) -> Values:
+    ranked, ranks = select_known(tables, "ranking"), select_known(tables, "critical_difference")
+    if ranked.empty:
+        return _lack(tables, "ranking")
+    values = describe_ranking(ranked) | {"figure": ranking_figure(ranked)}
+    if ranks.empty:
+        return values | {"ranks": _lack(tables, "critical_difference")}
+    kinds = dict(zip(ranked["technique"], ranked["kind"], strict=True))
+    figure = critical_difference_figure(ranks, kinds)
+    return values | {"ranks": describe_mean_ranks(ranks) | {"figure": figure}}
+
+
+def describe_ranking(ranked: pd.DataFrame) -> Values:
+    """Who leads, who is last, and how much of the order is certain."""
+    ends = [
+        {
+            "technique": technique_name(row["technique"]),
+            "strength": f"{signed(row['estimate'])} {interval(row['low'], row['high'])}",
+            "places": f"{int(row['rank_low'])} to {int(row['rank_high'])}",
+        }
+        for row in (ranked.iloc[0], ranked.iloc[-1])
+    ]
+    compared = "rank_bradley_terry" in ranked and ranked["rank_bradley_terry"].notna().all()
+    moved = int((ranked["rank"] - ranked["rank_bradley_terry"]).abs().max()) if compared else None
+    return {"n": len(ranked), "first": ends[0], "last": ends[1], "moved": moved}
+
+
+def describe_mean_ranks(ranks: pd.DataFrame) -> Values:
+    """What the annotators say as judges."""
+    row = ranks.iloc[0]
+    return {
+        "annotators": int(row["n"]),
+        "n": len(ranks),
+        "differ": row["p"] < ALPHA,
+        "test": f"Friedman's χ² = {number(row['chi_square'], 1)}, {p_value(row['p'])}",
+        "critical": number(row["critical_difference"], 1),
+    }
+
+
+def _describe_favourites(tables: Tables) -> Values:
+    top = select_known(tables, "top_techniques")
+    if top.empty:
+        return _lack(tables, "top_techniques")
+    return describe_favourites(top) | {"figure": favourites_figure(top)}
+
+
+def describe_favourites(top: pd.DataFrame) -> Values:
+    """Whose favourite the leader is, how many of the leaders are concepts, who is left out."""
+    lead, best = top.iloc[0], top.head(TOP)
+    return {
+        "n": len(top),
+        "all": len(top) <= TOP,
+        "lead": {
+            "technique": technique_name(lead["technique"]),
+            "count": f"{lead['count']:g}",
+            "annotators": int(lead["n"]),
+            "shares": [share(lead[name]) for name in ("estimate", "low", "high")],
+        },
+        "concepts": (best["kind"] == "concept").sum() if best["kind"].notna().all() else None,
+        "never": (top["count"] == 0).sum(),
+    }
+
+
+def _tabulate_scores(tables: Tables) -> Values:
+    scores = select_known(tables, "technique_scores")
+    if scores.empty:
+        return _lack(tables, "technique_scores")
+    wide = scores.pivot_table(index="technique", columns="dimension", values="estimate")
+    half = (scores["high"] - scores["low"]) / 2
+    numbers = scores.groupby("technique")["n"].max()
+    there = [name for name in DIMENSIONS if name in wide]
+    wide = wide.assign(n=numbers, kind=scores.groupby("technique")["kind"].first())
+    wide = wide.sort_values(there[0], ascending=False, kind="stable").reset_index()
+    wide = wide.assign(technique=[technique_name(key) for key in wide["technique"]])
+    columns = ["technique", "kind", "n:0", *(f"{name}:0.00" for name in there)]
+    return {"half": number(float(half.median())), "table": cells(wide, columns)}
+
+
+def _describe_rankings(tables: Tables, protocol: Protocol) -> Values:
+    positions = select_known(tables, "positions")
+    if positions.empty:
+        return _lack(tables, "positions")
+    ends = {one.id: (one.lowest or "", one.highest or "") for one in protocol.rankings}
+    return {
+        "concordance": describe_concordance(select_known(tables, "concordance"), positions, ends),
+        "figure": positions_figure(positions, ends),
+    }
+
+
+def describe_concordance(
+    agreed: pd.DataFrame, positions: pd.DataFrame, ends: Mapping[str, tuple[str, str]]
+) -> list[Values]:
+    """For each ranking: whether people agree on the order, and what stands at its ends if so."""
+    found = []
+    for _, row in agreed.iterrows():
+        question = str(row["question"])
+        own = positions[positions["question"] == question]
+        w = f"W = {number(row['estimate'])} {interval(row['low'], row['high'])}"
+        test = f"Friedman's χ² = {number(row['friedman'], 1)}, {p_value(row['p_permutation'])}"
+        sides = zip((own.iloc[0], own.iloc[-1]), ends.get(question, ("first", "last")), strict=True)
+        items = [
+            {"item": one["item"], "end": end.lower(), "position": number(one["estimate"], 1)}
+            for one, end in sides
+        ]
+        agree = row["p_permutation"] < ALPHA
+        found.append({"question": question, "test": f"{w}, {test}", "ends": items if agree else []})
+    return found

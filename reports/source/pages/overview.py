@@ -1,35 +1,49 @@
-"""overview.pdf: the experiment on two pages, and what changed since the version before."""
+"""overview.pdf: the experiment on two pages, its headline numbers, and what changed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from pasta.annotations.protocol import Protocol
-from reports.source.document import Block, Bullets, Document, Heading, Note, Text
+from pasta.git import committed
+from pasta.paths import HEADLINES
+from reports.source.format import cells, interval, listed, number, p_value
+from reports.source.names import LEAVE_ONE_OUT, metric_title, scorer_name, technique_name
+from reports.source.pages.agreement import mode_sentence, verdicts_sentence
 from reports.source.pages.applications import applications_findings
-from reports.source.pages.headlines import (
-    Parts,
-    agreement_findings,
-    bias_findings,
-    changes_blocks,
-    correlation_findings,
-    headline_numbers,
-    preference_findings,
-    score_findings,
+from reports.source.pages.dataset import KINDS, count_study, differences_in_words
+from reports.source.pages.parts import (
+    HONEST,
+    PUBLISHED,
+    Tables,
+    find_row,
+    select,
+    select_known,
+    table,
+    why_missing,
 )
-from reports.source.pages.parts import known, picture, table, why_missing
 from reports.source.plots.preference import KIND_COLOURS, groups_figure
 from reports.source.plots.score import people_and_score_figure
-from reports.source.words import count, listed
+from reports.source.typesetting import Report
 
-MORE = {
-    "dataset": "images, models, techniques, gallery, votes, and what people prefer",
-    "agreement": "kappa, alpha and ICC, groups of annotators, each annotator",
-    "correlation": "computational metrics against ratings",
-    "score": "the score, its rivals and its ablations",
-    "applications": "explanations chosen, steered and tuned by the score",
-    "replication": "every number that the papers print, beside ours",
+Parts = Mapping[str, Tables]
+Numbers = Mapping[str, float | None]
+QWK = {"study": "main", "measure": "qwk"}
+SCOPES = {
+    "overall": "Over all explanations",
+    "within technique": "Among explanations of one technique",
 }
+WEAK = 0.2
+READS = ("analyse/dataset", "analyse/agreement", "analyse/preference", "analyse/correlation",
+         "score")  # fmt: skip
+MOST_ROWS = 40
+SAME = 1e-9
 
 
 def overview_report(
@@ -39,9 +53,9 @@ def overview_report(
     *,
     protocol: Protocol,
     question: str,
-    before: Mapping[str, float | None] | None = None,
-) -> Document:
-    """Make the overview; a part without tables is said to be missing.
+    before: Numbers | None,
+) -> Report:
+    """Collect what ``overview.typ`` shows.
 
     Parameters
     ----------
@@ -50,126 +64,268 @@ def overview_report(
         suites leave them) and ``score`` (summary, differences).
     applications
         Tables of any application, as `applications_report` takes them.
+    simulated
+        Whether the votes are those of simulated raters.
     protocol, question
         What was asked; the question whose predicted stars the applications use.
     before
         Headline numbers of the version before; without them there is no page on changes.
     """
-    up = protocol.question(question).direction or 1
-    blocks: list[Block] = [
-        Heading("What was done"),
-        Text(_done(parts)),
-        Heading("What was found"),
-        *_agreement(parts),
-        *_preference(parts, protocol),
-        *_correlation(parts),
-        *_score(parts),
-        *_applications(applications, up),
-        Heading("Where to read more"),
-        Bullets([f"**{name}.pdf**: {about}" for name, about in MORE.items()]),
-    ]
-    if before is not None:
-        blocks += changes_blocks(before, headline_numbers(parts))
-    about = "What people think of explanations, what metrics and a learnt score make of them"
-    return Document("overview", "PASTA in short", about, blocks, simulated, compact=True)
-
-
-def _done(parts: Parts) -> str:
-    facts = table(parts.get("dataset"), "study")
-    values = {} if facts.empty else dict(zip(facts["what"], facts["value"], strict=True))
-    steps = []
-    if "images" in values:
-        steps.append(
-            f"Classifiers were trained and tested on {count(int(values['images']), 'image')} from "
-            f"{count(int(values['datasets']), 'dataset')}."
-        )
-    if "techniques" in values:
-        steps.append(
-            f"{count(int(values['techniques']), 'technique')} explained their predictions, which "
-            f"made {count(int(values['explanations']), 'explanation')}."
-        )
-    if "votes" in values:
-        steps.append(
-            f"{count(int(values['annotators']), 'annotator')} rated "
-            f"{count(int(values['samples']), 'explanation')} of them on one to five stars for each "
-            f"question, {count(int(values['votes']), 'vote')} in all."
-        )
-    tail = []
-    if parts.get("correlation"):
-        tail.append("computational metrics were held against the ratings")
-    if parts.get("score"):
-        tail.append("a score learnt to predict them")
-    if tail:
-        words = listed(tail)
-        steps.append(f"{words[0].upper()}{words[1:]}.")
-    return " ".join(steps) or "The sizes of the study were not counted."
-
-
-def _part(title: str, said: list[str], why: str) -> list[Block]:
-    heading = Heading(title, 2)
-    return [heading, Text(" ".join(said))] if said else [heading, Note(f"{why}.", "missing")]
-
-
-def _agreement(parts: Parts) -> list[Block]:
-    tables = parts.get("agreement")
-    return [
-        *_part(
-            "Do annotators agree?",
-            agreement_findings(tables),
-            f"Agreement: {why_missing(tables, 'agreement')}",
-        ),
-        *_part(
-            "Does it matter who rates?",
-            bias_findings(tables),
-            f"Groups of annotators: {why_missing(tables, 'group_tests', 'sex', 'age', 'country')}",
-        ),
-    ]
-
-
-def _preference(parts: Parts, protocol: Protocol) -> list[Block]:
-    tables = parts.get("preference")
-    better = {name: protocol.question(name).direction or 1 for name in protocol.stars}
-    return [
-        *_part(
-            "What do people prefer?",
-            preference_findings(tables),
-            f"Preferences: {why_missing(tables, 'ranking', 'kinds')}",
-        ),
-        *picture(
-            groups_figure(known(tables, "kinds"), colours=KIND_COLOURS, better=better),
-            "Mean label of each kind of explanation, by question.",
-            "Dot plot of mean stars of concept explanations and saliency maps for each question",
-            0.8,
-        ),
-    ]
-
-
-def _correlation(parts: Parts) -> list[Block]:
-    tables = parts.get("correlation")
-    return _part(
-        "Do metrics agree with people?",
-        correlation_findings(tables),
-        f"Metrics against ratings: {why_missing(tables, 'correlations')}",
+    agreement, preference, correlation, score = (
+        parts.get(name) for name in ("agreement", "preference", "correlation", "score")
     )
+    better = {name: protocol.question(name).direction or 1 for name in protocol.stars}
+    groups = ("group_tests", "sex", "age", "country")
+    content = {
+        "study": count_study(parts.get("dataset", {})),
+        "correlated": bool(correlation),
+        "scored": bool(score),
+        "agreement": _tell(agreement_findings(agreement), agreement, "agreement"),
+        "bias": _tell(bias_findings(agreement), agreement, *groups),
+        "preference": _tell(preference_findings(preference), preference, "ranking", "kinds"),
+        "kinds": groups_figure(
+            select_known(preference, "kinds"), colours=KIND_COLOURS, better=better
+        ),
+        "correlation": _tell(correlation_findings(correlation), correlation, "correlations"),
+        "score": score_findings(score),
+        "kappas": people_and_score_figure(table(score, "summary")),
+        "applications": applications_findings(
+            applications, protocol.question(question).direction or 1
+        ),
+        "changes": None if before is None else _describe_changes(before, headline_numbers(parts)),
+    }
+    return Report("overview", simulated, content)
 
 
-def _score(parts: Parts) -> list[Block]:
-    tables = parts.get("score")
-    return [
-        *_part(
-            "Can the ratings be predicted?", score_findings(tables), "The score: it was not trained"
-        ),
-        *picture(
-            people_and_score_figure(table(tables, "summary")),
-            "Agreement with the label (quadratic kappa): scorers on explanations they have not "
-            "seen, and annotators against the mode of the others.",
-            "Dot plot of the quadratic kappa of scorers and of annotators for each question",
-        ),
+def _tell(said: list[str], tables: Tables | None, *sections: str) -> dict[str, Any]:
+    return {"said": said} if said else {"missing": why_missing(tables, *sections)}
+
+
+def headline_findings(parts: Parts) -> list[str]:
+    """Three telling sentences, the first of each part, without marks of emphasis."""
+    each = [
+        agreement_findings(parts.get("agreement")),
+        correlation_findings(parts.get("correlation")),
+        score_findings(parts.get("score")),
+        preference_findings(parts.get("preference")),
+        bias_findings(parts.get("agreement")),
     ]
+    return [said[0].replace("**", "") for said in each if said][:3]
 
 
-def _applications(tables: Parts, up: int) -> list[Block]:
-    heading, said = Heading("What is the score good for?", 2), applications_findings(tables, up)
-    if not said:
-        return [heading, Note("Applications: they have not run.", "missing")]
-    return [heading, Bullets(said)]
+def agreement_findings(tables: Tables | None) -> list[str]:
+    """How well annotators agree with the mode, and on which questions best and worst."""
+    kappas = select(select_known(tables, "agreement"), measure=HONEST)
+    if tables is None or kappas.empty:
+        return []
+    said = [mode_sentence(tables)]
+    each = kappas[kappas["question"] != "all"].sort_values("estimate")
+    if len(each) > 1:
+        worst, best = each.iloc[0], each.iloc[-1]
+        said.append(
+            f"They agree most on {best['question']} ({number(best['estimate'])}) and least on "
+            f"{worst['question']} ({number(worst['estimate'])})."
+        )
+    return [sentence for sentence in said if sentence]
+
+
+def bias_findings(tables: Tables | None) -> list[str]:
+    """Whether it matters who rates."""
+    tests = select_known(tables, "group_tests")
+    if tables is None or tests.empty:
+        return []
+    return [sentence for sentence in [verdicts_sentence(tables)] if sentence]
+
+
+def preference_findings(tables: Tables | None) -> list[str]:
+    """What is liked most and least, and whether kinds of explanation differ."""
+    said = []
+    ranked = select_known(tables, "ranking")
+    if len(ranked) > 1:
+        first, last = ranked.iloc[0], ranked.iloc[-1]
+        said.append(
+            f"Of {len(ranked)} techniques, **{technique_name(first['technique'])}** is liked most "
+            f"and {technique_name(last['technique'])} least; tests of every two leave places "
+            f"{int(first['rank_low'])} to {int(first['rank_high'])} open for the first."
+        )
+    gaps = select_known(tables, "kind_differences")
+    if len(gaps):
+        said += differences_in_words(
+            gaps, lambda kind: KINDS.get(kind, kind), "Kinds of explanation"
+        )
+    return said
+
+
+def correlation_findings(tables: Tables | None) -> list[str]:
+    """How closely any metric follows the ratings, over all and within techniques."""
+    found = select_known(tables, "correlations")
+    ranks = select(found, method="spearman") if len(found) else found
+    said = []
+    for scope, where in SCOPES.items():
+        own = select(ranks, scope=scope)
+        if own.empty:
+            continue
+        top = own.iloc[int(own["estimate"].abs().to_numpy().argmax())]
+        weak = int((own["estimate"].abs() < WEAK).sum())
+        said.append(
+            f"{where}, the metric that follows a rating most closely is **{_metric(top)}** with "
+            f"{top['question']} (Spearman's rho {number(top['estimate'])} "
+            f"{interval(top['low'], top['high'])}); {weak} of {len(own)} correlations between a "
+            f"metric and a question are weaker than {number(WEAK, 1)}."
+        )
+    return said
+
+
+def _metric(row: pd.Series) -> str:
+    variant = row["variant"]
+    return metric_title(str(row["metric"]), "" if pd.isna(variant) else str(variant))
+
+
+def score_findings(tables: Tables | None) -> list[str]:
+    """How close the score comes to people, and what does better."""
+    kappas = select(table(tables, "summary"), **QWK)
+    if kappas.empty:
+        return []
+    name = _own_scorer(tables, kappas)
+    own = select(kappas, level=name).dropna(subset=["mean"]).sort_values("mean")
+    if own.empty:
+        return []
+    low, high = own.iloc[0], own.iloc[-1]
+    first = own.sort_values("question").iloc[0]
+    human = find_row(kappas, level=LEAVE_ONE_OUT, question=first["question"])
+    beside = "" if human is None else f"; an annotator reaches {number(human['mean'])}"
+    said = [
+        f"On explanations that it has not seen, the score “{scorer_name(name)}” agrees with the "
+        f"label at a quadratic kappa of **{number(first['mean'])}** on {first['question']}{beside}."
+    ]
+    if len(own) > 1:
+        said.append(
+            f"Over questions it goes from {number(low['mean'])} ({low['question']}) to "
+            f"{number(high['mean'])} ({high['question']})."
+        )
+    return said + _rivals(tables, name)
+
+
+def _own_scorer(tables: Tables | None, kappas: pd.DataFrame) -> str:
+    """The scorer that the differences are about, else the best one on the first question."""
+    differences = table(tables, "differences")
+    if "scorer" in differences and len(differences):
+        return str(differences["scorer"].iloc[0])
+    machines = kappas[~kappas["level"].str.startswith("people")].dropna(subset=["mean"])
+    first = machines[machines["question"] == machines["question"].min()]
+    return str(first.sort_values("mean")["level"].iloc[-1]) if len(first) else ""
+
+
+def _rivals(tables: Tables | None, name: str) -> list[str]:
+    """Against P2's scorer and against whatever does clearly better."""
+    found = select(table(tables, "differences"), scorer=name, measure="qwk")
+    said = []
+    published = select(found, than="pasta-mlp")
+    if len(published):
+        better = published[published["low"] > 0]
+        names = listed([str(question) for question in better["question"]])
+        words = f"clearly better on {names}" if names else "not clearly better on any question"
+        said.append(f"Against “{scorer_name('pasta-mlp')}” it is {words}.")
+    worse = found[found["high"] < 0] if len(found) else found
+    for rival, rows in worse.groupby("than", sort=False) if len(worse) else []:
+        gaps = listed(
+            [
+                f"{row['question']} ({number(-row['estimate'])} more, {p_value(row['p'])})"
+                for _, row in rows.iterrows()
+            ]
+        )
+        said.append(f"“{scorer_name(str(rival))}” is better on {gaps}.")
+    return said
+
+
+def headline_numbers(parts: Parts) -> dict[str, float]:
+    """One number for each claim of the overview, under a name that stays the same.
+
+    The names are ``part.what.of``, such as ``agreement.kappa.Q1`` or ``score.qwk.ordinal.Q1``.
+    """
+    found: dict[str, float] = {}
+    facts = table(parts.get("dataset"), "study")
+    for what in ("votes", "samples", "annotators"):
+        for value in select(facts, what=what)["value"] if len(facts) else []:
+            found[f"study.{what}"] = float(value)
+    agreement = select_known(parts.get("agreement"), "agreement")
+    for measure, name in ((HONEST, "kappa"), (PUBLISHED, "kappa_as_published")):
+        found |= _by(select(agreement, measure=measure), "question", f"agreement.{name}")
+    preference = parts.get("preference")
+    found |= _by(select_known(preference, "kinds"), "group", "preference.stars", "question")
+    found |= _by(select_known(preference, "ranking"), "technique", "preference.strength")
+    ranks = select(select_known(parts.get("correlation"), "correlations"), method="spearman")
+    ranks = select(ranks, scope="overall")
+    if len(ranks):
+        names = ranks["metric"] + ranks["variant"].fillna("").map(lambda one: f" {one}" * bool(one))
+        found |= _by(ranks.assign(name=names), "name", "correlation.rho", "question")
+    kappas = select(table(parts.get("score"), "summary"), **QWK)
+    if len(kappas):
+        kappas = kappas.rename(columns={"mean": "estimate"}).dropna(subset=["estimate"])
+        found |= _by(kappas, "level", "score.qwk", "question")
+    return found
+
+
+def _by(
+    rows: pd.DataFrame, column: str, prefix: str, second: str | None = None
+) -> dict[str, float]:
+    names = [f"{prefix}.{row[column]}" for _, row in rows.iterrows()]
+    if second is not None and len(rows):
+        names = [f"{name}.{of}" for name, of in zip(names, rows[second], strict=True)]
+    return dict(zip(names, rows["estimate"].astype(float), strict=True)) if len(rows) else {}
+
+
+def previous_headlines(root: Path, now: Numbers) -> dict[str, float | None] | None:
+    """The numbers of the last commit that had others than now; None if there is none.
+
+    While an annotation update is not committed, the version before is the last commit; once it is,
+    the one before that.
+    """
+    wanted = {name: _rounded(value) for name, value in now.items()}
+    for text in committed(root, HEADLINES, most=20):
+        found: dict[str, float | None] = json.loads(text)
+        if {name: _rounded(value) for name, value in found.items()} != wanted:
+            return found
+    return None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 9)
+
+
+def changes(before: Numbers, after: Numbers) -> pd.DataFrame:
+    """Numbers that are not what they were, largest change first; new and lost ones last.
+
+    Returns
+    -------
+    DataFrame with name, before, after, difference (missing if one of the two is)
+    """
+    rows = []
+    for name in dict.fromkeys([*after, *before]):
+        old, new = (_number(source.get(name)) for source in (before, after))
+        if np.isnan(old) and np.isnan(new):
+            continue
+        if not abs(new - old) <= SAME:  # also true if one of them is missing
+            rows.append({"name": name, "before": old, "after": new, "difference": new - old})
+    frame = pd.DataFrame(rows, columns=["name", "before", "after", "difference"])
+    order = frame["difference"].abs().sort_values(ascending=False, kind="stable").index
+    return frame.loc[order].reset_index(drop=True)
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _describe_changes(before: Numbers, after: Numbers) -> dict[str, Any]:
+    found = changes(before, after)
+    moved = found.dropna(subset=["difference"])
+    shown = found.head(MOST_ROWS)
+    return {
+        "both": len(set(before) & set(after)),
+        "moved": len(moved),
+        "largest": moved["name"].iloc[0] if len(moved) else None,
+        "new": len(set(after) - set(before)),
+        "gone": len(set(before) - set(after)),
+        "shown": len(shown) if len(found) > MOST_ROWS else None,
+        "table": cells(shown, "name before:0.000 after:0.000 difference:signed"),
+    }

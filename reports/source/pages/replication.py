@@ -1,14 +1,18 @@
-"""`replication.pdf`: every number that the papers print, beside ours."""
+"""replication.pdf: every number that the papers print, beside ours."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isnan
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
-from reports.source.document import Block, Column, Document, Heading, Note, Table, Text
-from reports.source.pages.parts import chosen, picture
-from reports.source.plots.replication import replication_figure
+from reports.source.format import cells, interval, number, signed
+from reports.source.pages.parts import select
+from reports.source.plots.style import FAINT, INK, PALETTE, style
 from reports.source.replication.rows import (
     AGREES,
     DIFFERS,
@@ -19,163 +23,131 @@ from reports.source.replication.rows import (
     texts,
 )
 from reports.source.replication.table import verdict_counts
-from reports.source.words import count, interval, number, signed
+from reports.source.typesetting import Report
 
-PAPERS = {
-    "P1": "P1: PASTA, first version",
-    "P2": "P2: PASTA, published version",
-    "LATEC": "LATEC",
-    "Meta-predictor": "The human as meta-predictor",
-    "Human attention": "Human attention",
-}
+Values = dict[str, Any]
+PAPERS = ("P1", "P2", "LATEC", "Meta-predictor", "Human attention")
+WIDTH = 6.5  # inches, the width of the text
 _TEXTS = ("paper_p", "reason", "reach", "quantity")
+_MARKS = {"agrees": (PALETTE[0], "o"), "differs": (PALETTE[1], "x")}
 
 
-def replication_document(rows: pd.DataFrame, *, simulated: bool = False) -> Document:
-    """Write the report from :func:`reports.source.replication.table.replication_table`."""
+def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
+    """Collect what ``replication.typ`` shows.
+
+    Parameters
+    ----------
+    rows
+        Those of :func:`reports.source.replication.table.replication_table`.
+    simulated
+        Whether the votes are those of simulated raters.
+    """
     filled = rows.assign(**{name: texts(rows[name]) for name in _TEXTS})
-    blocks: list[Block] = [Heading("Printed and measured"), *_about(simulated)]
-    if filled.empty:
-        blocks.append(Note("No table of printed numbers was found.", "missing"))
-    else:
-        blocks += _overview(filled)
-        for paper, title in PAPERS.items():
-            own = chosen(filled, paper=paper)
-            if len(own):
-                blocks += [Heading(title), *_paper(own, simulated)]
-    return Document(
-        "replication",
-        "Replication",
-        "Every number the papers print, beside what this project measures",
-        blocks,
-        simulated=simulated,
-    )
+    papers = {paper: select(filled, paper=paper) for paper in PAPERS}
+    content = {
+        "numbers": len(filled),
+        "known": filled["verdict"].isin([AGREES, DIFFERS]).sum(),
+        "agreeing": (filled["verdict"] == AGREES).sum(),
+        **({} if filled.empty else _count_verdicts(filled)),
+        "papers": {
+            paper: [
+                _describe_table(str(table), str(title), part)
+                for (table, title), part in own.groupby(["table", "title"], sort=False)
+            ]
+            for paper, own in papers.items()
+            if len(own)
+        },
+    }
+    return Report("replication", simulated, content)
 
 
-def _about(simulated: bool) -> list[Block]:
-    blocks: list[Block] = [
-        Text(
-            "Each row is one printed number. The verdict is a rule on numbers, not a judgement: a "
-            f"printed number inside our 95 % interval **{AGREES}**, one outside **{DIFFERS}** "
-            "(rounding of the printed number is allowed for). A size or another choice of a study "
-            f"agrees if it is equal. Where we have a number without an interval, it says "
-            f"**{NO_INTERVAL}**; what this project can measure but has not, **{NOT_MEASURED}**; "
-            f"what it cannot with its present material, **{OUT_OF_REACH}**, with the reason."
-        )
-    ]
-    if simulated:
-        blocks.append(
-            Note(
-                "Our side is made of drawn images, small models and simulated votes. Agreement is "
-                "therefore not expected and difference is no refutation. The same table made from "
-                "the real images and votes is the replication.",
-                "caution",
-            )
-        )
-    return blocks
-
-
-def _overview(rows: pd.DataFrame) -> list[Block]:
-    counts = verdict_counts(rows)
-    for verdict in VERDICTS:
-        if verdict not in counts:
-            counts[verdict] = 0
-    counts["numbers"] = counts[list(VERDICTS)].sum(axis=1)
-    known = rows["verdict"].isin([AGREES, DIFFERS])
-    agreeing = int((rows["verdict"] == AGREES).sum())
+def _count_verdicts(rows: pd.DataFrame) -> Values:
+    counts = verdict_counts(rows).reindex(columns=["paper", "table", "title", *VERDICTS])
+    counts = counts.fillna(dict.fromkeys(VERDICTS, 0))
+    counts = counts.assign(numbers=counts[list(VERDICTS)].sum(axis=1))
     titles = {
         (str(row["paper"]), str(row["table"])): f"{row['paper']}, {row['table']}"
         for row in counts.to_dict("records")
     }
-    return [
-        Text(
-            f"The papers print {count(len(rows), 'number')} that are listed here. "
-            f"{count(int(known.sum()), 'number')} can be compared; {agreeing} of them agree."
-        ),
-        Table(
-            counts,
-            [
-                Column("paper", "paper"),
-                Column("table", "table"),
-                Column("title", "about"),
-                Column("numbers", "numbers", "0"),
-                *(Column(verdict, verdict, "0") for verdict in VERDICTS),
-            ],
-            "Printed numbers by table and verdict.",
-            widths=[0.13, 0.14, 0.25, *[0.0] * (1 + len(VERDICTS))],
-        ),
-        *picture(
-            replication_figure(rows, titles),
-            "Printed numbers against ours, with 95 % intervals. On the line both are equal; dots "
-            "agree, crosses differ.",
-            "Scatter plots of printed numbers against ours, one panel for each printed table.",
-        ),
-    ]
+    columns = ["paper", "table", "title", "numbers:0", *(f"{verdict}:0" for verdict in VERDICTS)]
+    return {"counts": cells(counts, columns), "figure": replication_figure(rows, titles)}
 
 
-def _paper(rows: pd.DataFrame, simulated: bool) -> list[Block]:
-    blocks: list[Block] = []
-    for (name, title), own in rows.groupby(["table", "title"], sort=False):
-        place = "in the text" if name == "text" else str(name)
-        blocks += [
-            Heading(f"{str(name).capitalize() if name == 'text' else name}: {title}", 2),
-            *_reasons(own),
-            _table(own, f"{own['paper'].iloc[0]}, {place}: {title}", simulated),
-        ]
-    return blocks
+def _describe_table(table: str, title: str, rows: pd.DataFrame) -> Values:
+    """Why numbers may differ, why some are not compared, and all of them."""
+    compared = rows["verdict"].isin([AGREES, DIFFERS, NO_INTERVAL]).any()
+    return {
+        "table": table,
+        "title": title,
+        "why": rows["why"].iloc[0] if compared else None,
+        "lacks": [
+            {"n": len(lines), "verdict": verdict, "reason": reason}
+            for verdict in (NOT_MEASURED, OUT_OF_REACH)
+            for reason, lines in select(rows, verdict=verdict).groupby("reason", sort=False)
+        ],
+        "measured": rows["ours"].notna().any(),
+        "with_p": (rows["paper_p"] != "").any(),
+        **_tabulate(rows),
+    }
 
 
-def _reasons(rows: pd.DataFrame) -> list[Block]:
-    """Why numbers may differ, and why some are not compared."""
-    said: list[Block] = []
-    if rows["verdict"].isin([AGREES, DIFFERS, NO_INTERVAL]).any():
-        said.append(Text(f"_Why ours may differ._ {rows['why'].iloc[0]}"))
-    for verdict in (NOT_MEASURED, OUT_OF_REACH):
-        part = chosen(rows, verdict=verdict)
-        for reason, lines in part.groupby("reason", sort=False):
-            said.append(Note(f"{count(len(lines), 'number')} {verdict}: {reason}.", "missing"))
-    return said
-
-
-def _table(rows: pd.DataFrame, caption: str, simulated: bool) -> Table:
+def _tabulate(rows: pd.DataFrame) -> Values:
     lines = rows.to_dict("records")
     shown = rows.assign(
-        paper_cell=[_cell(line["paper_value"], line["paper_sd"], line["places"]) for line in lines],
-        ours_cell=[_cell(line["ours"], line["ours_sd"], line["places"]) for line in lines],
-        interval_cell=[interval(line["low"], line["high"], line["places"]) for line in lines],
-        difference_cell=[signed(line["difference"], line["places"]) for line in lines],
+        printed=[
+            _write(line["paper_value"], line["paper_sd"], line["places"])
+            + (f" ({line['paper_p']})" if line["paper_p"] else "")
+            for line in lines
+        ],
+        ours=[_write(line["ours"], line["ours_sd"], line["places"]) for line in lines],
+        ends=[interval(line["low"], line["high"], line["places"]) for line in lines],
+        difference=[signed(line["difference"], line["places"]) for line in lines],
     )
-    p = (rows["paper_p"] != "").any()
-    if p:
-        shown["paper_cell"] = [
-            f"{cell} ({value})" if value else cell
-            for cell, value in zip(shown["paper_cell"], rows["paper_p"], strict=True)
-        ]
-    measured = rows["ours"].notna().any()
-    columns = [
-        Column("item", ""),
-        Column("quantity", "quantity"),
-        Column("paper_cell", "paper (p)" if p else "paper"),
-    ]
-    if measured:
-        columns += [
-            Column("ours_cell", "ours"),
-            Column("interval_cell", "95 % interval"),
-            Column("difference_cell", "difference"),
-        ]
-    columns.append(Column("verdict", "verdict"))
-    note = "Ours: drawn images, simulated votes." if simulated and measured else ""
-    second = _width(shown["quantity"], 0.2 if measured else 0.35)
-    first = _width(shown["item"], (0.47 if measured else 0.75) - second)
-    widths = [first, second, *[0.0] * (len(columns) - 2)]
-    return Table(shown, columns, f"{caption}.", note=note, widths=widths)
+    columns = "ours ends difference" if rows["ours"].notna().any() else ""
+    return {
+        "rows": cells(shown, f"item quantity printed {columns} verdict"),
+        "longest": [rows[name].str.len().max() for name in ("item", "quantity")],
+    }
 
 
-def _width(column: pd.Series, most: float) -> float:
-    """A share of the text's width for a column of words; longer ones go on in a second line."""
-    return min(most, 0.03 + 0.0098 * max(8, int(column.str.len().max())))
-
-
-def _cell(value: float, sd: float, places: int) -> str:
+def _write(value: float, sd: float, places: int) -> str:
     text = number(value, places)
     return text if isnan(value) or isnan(sd) else f"{text} ± {number(sd, max(places, 2))}"
+
+
+def replication_figure(rows: pd.DataFrame, titles: Mapping[tuple[str, str], str]) -> Figure | None:
+    """One panel for each printed table: the paper's number across, ours with its interval up.
+
+    ``rows`` has paper, table, paper_value, ours, low, high, verdict; ``titles`` names (paper,
+    table) in the order of the panels.
+    """
+    own = rows[rows["verdict"].isin(list(_MARKS)) & rows["low"].notna()]
+    there = {tuple(key) for key in own[["paper", "table"]].itertuples(index=False, name=None)}
+    wanted = [key for key in titles if key in there]
+    if not wanted:
+        return None
+    columns = 3
+    lines = -(-len(wanted) // columns)
+    with style():
+        figure = Figure(figsize=(WIDTH, 1.8 * lines + 0.3), layout="constrained")
+        panels = np.asarray(figure.subplots(lines, columns, squeeze=False)).ravel()
+        for panel, key in zip(panels, wanted, strict=False):
+            here = own[(own["paper"] == key[0]) & (own["table"] == key[1])]
+            ends = [here["paper_value"].min(), here["paper_value"].max(), here["ours"].min(),
+                    here["ours"].max()]  # fmt: skip
+            line = np.array([min(ends), max(ends)])
+            panel.plot(line, line, color=INK, linewidth=0.8, zorder=0)
+            for verdict, (colour, marker) in _MARKS.items():
+                part = here[here["verdict"] == verdict]
+                panel.vlines(part["paper_value"], part["low"], part["high"], color=colour,
+                             linewidth=0.7, alpha=0.5)  # fmt: skip
+                panel.scatter(part["paper_value"], part["ours"], s=11, color=colour, marker=marker,
+                              linewidths=0.9, zorder=3)  # fmt: skip
+            panel.set_title(titles[key], fontsize=8)
+            panel.tick_params(labelsize=7, color=FAINT)
+            panel.margins(0.08)
+        for panel in panels[len(wanted) :]:
+            panel.set_visible(False)
+        figure.supxlabel("the paper's number", fontsize=9)
+        figure.supylabel("ours, with 95 % interval", fontsize=9)
+    return figure

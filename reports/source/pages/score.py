@@ -3,235 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from reports.source.document import (
-    Block,
-    Bullets,
-    Column,
-    Document,
-    Heading,
-    Note,
-    Picture,
-    Table,
-    Text,
-)
+from reports.source.format import DASH, cells, interval, number, p_value, share, signed
 from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
-from reports.source.pages.parts import chosen, one, picture, table
+from reports.source.pages.parts import find_row, select, table
 from reports.source.plots.score import ablation_figure, differences_figure, score_figure
 from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
-from reports.source.words import DASH, count, interval, listed, number, p_value, share, signed
+from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]
-_MEASURES = {
-    "qwk": ("quadratic kappa", "QWK", "Higher is better."),
-    "mse": ("mean squared error in stars²", "MSE", "Lower is better."),
-    "spearman_of_stars": (
-        "Spearman's correlation of stars",
-        "SCC",
-        "Higher is better. P1's numbers are about half of rho, see below.",
-    ),
-}
-
-
-def score_document(
-    tables: Frames, published: Frames | None = None, *, simulated: bool = False
-) -> Document:
-    """Write the report.
-
-    Parameters
-    ----------
-    tables
-        ``summary`` (study, level, question, measure, mean, sd, n, reason) and ``differences``
-        (question, measure, scorer, than, n, estimate, low, high, p) of the score stage.
-    published
-        The papers' tables; without them the rows and columns of the papers are left out.
-    """
-    summary = table(tables, "summary")
-    printed = published or {}
-    blocks: list[Block] = [Heading("How well the score predicts ratings"), *_about(simulated)]
-    main = chosen(summary, study="main")
-    if main.empty:
-        blocks.append(Note("No scorer has been tested: the score's summary is empty.", "missing"))
-    else:
-        blocks += [
-            *_short(main, table(tables, "differences")),
-            *_main(main, printed, simulated),
-            *errata_blocks(main, printed),
-            *difference_blocks(table(tables, "differences")),
-            *coverage_blocks(main),
-            *ablation_blocks(summary, printed),
-        ]
-    return Document(
-        "score",
-        "The PASTA-score",
-        "Predicting how people would rate an explanation",
-        blocks,
-        simulated=simulated,
-    )
-
-
-def titles_of(main: pd.DataFrame) -> dict[str, str]:
-    """The rows of the main study in their order, people last."""
-    people = (LEAVE_ONE_OUT, OWN_VOTE)
-    levels = [str(level) for level in main["level"].unique() if level not in people]
-    named = {level: TITLES.get(level, level) for level in levels}
-    return named | {level: level for level in people if (main["level"] == level).any()}
-
-
-def _about(simulated: bool) -> list[Block]:
-    blocks: list[Block] = [
-        Text(
-            "A scorer sees an explanation, embedded by a vision-language encoder, and predicts the "
-            "stars that people would give. It is trained on some explanations and tested on "
-            "others. Each row below is the mean over runs with different splits, with the standard "
-            "deviation over runs; for people, over annotators."
-        )
-    ]
-    if simulated:
-        blocks.append(
-            Note(
-                "The images are drawn, the encoder is small and the votes are simulated. The "
-                "numbers show what the scorers can learn from such votes. They do not replicate "
-                "the papers: agreement with the published numbers is not to be expected.",
-                "caution",
-            )
-        )
-    return blocks
-
-
-def _short(main: pd.DataFrame, differences: pd.DataFrame) -> list[Block]:
-    questions = sorted(main["question"].unique())
-    found = [one(main, level=BEST, question=name, measure="qwk") for name in questions]
-    people = [one(main, level=LEAVE_ONE_OUT, question=name, measure="qwk") for name in questions]
-    items = []
-    own = {name: row["mean"] for name, row in zip(questions, found, strict=True) if row}
-    if own:
-        low, high = min(own, key=lambda name: own[name]), max(own, key=lambda name: own[name])
-        said = (
-            "The ordinal model agrees with the label of unseen explanations with a quadratic kappa "
-            f"from {number(own[low])} ({low}) to {number(own[high])} ({high})."
-        )
-        ceiling = [row["mean"] for row in people if row]
-        if ceiling:
-            said += (
-                f" One annotator agrees with the others' label with {number(min(ceiling))} to "
-                f"{number(max(ceiling))}: that is the ceiling."
-            )
-        items.append(said)
-    items += _won(differences)
-    items += [
-        f"On {name} the best scorer is another one, _{TITLES.get(rival, rival)}_: kappa "
-        f"{number(best)} against {number(own[name])} of the ordinal model."
-        for name in own
-        for rival, best in [_leader(main, name)]
-        if rival != BEST and best > own[name]
-    ]
-    return [Bullets(items)] if items else []
-
-
-def _leader(main: pd.DataFrame, question: str) -> tuple[str, float]:
-    rows = chosen(main, question=question, measure="qwk")
-    rows = rows[~rows["level"].isin([LEAVE_ONE_OUT, OWN_VOTE])].dropna(subset="mean")
-    best = rows.iloc[int(rows["mean"].to_numpy().argmax())]
-    return str(best["level"]), float(best["mean"])
-
-
-def _won(differences: pd.DataFrame) -> list[str]:
-    """Where the ordinal model is surely better, or worse, than the papers' networks."""
-    items = []
-    for rival in ("pasta-linear", "pasta-mlp"):
-        rows = chosen(differences, measure="qwk", than=rival)
-        if rows.empty:
-            continue
-        better = rows.loc[rows["low"] > 0, "question"].tolist()
-        worse = rows.loc[rows["high"] < 0, "question"].tolist()
-        top = rows.iloc[int(rows["estimate"].to_numpy().argmax())]
-        parts = [f"surely better on {listed(better)}"] if better else []
-        parts += [f"surely worse on {listed(worse)}"] if worse else []
-        said = " and ".join(parts) if parts else "neither surely better nor surely worse"
-        items.append(
-            f"Against {TITLES[rival]} the ordinal model is {said} (largest difference of kappa: "
-            f"{signed(top['estimate'])} {interval(top['low'], top['high'])} on {top['question']}, "
-            f"{p_value(top['p'])})."
-        )
-    return items
-
-
-def _main(main: pd.DataFrame, published: Frames, simulated: bool) -> list[Block]:
-    titles = titles_of(main)
-    note = "Votes are simulated." if simulated else ""
-    runs = main.loc[main["level"] == BEST, "n"]
-    blocks: list[Block] = [
-        Heading("All scorers, all questions", 2),
-        Picture(
-            score_figure(main, titles, note),
-            "Every scorer on every question, mean and standard deviation over runs; people in "
-            "black.",
-            "Dot plot of kappa and squared error of each scorer on each question.",
-        ),
-    ]
-    for measure, (words, short, better) in _MEASURES.items():
-        rows = _wide(main, measure, titles)
-        rows = pd.concat([rows, *_printed(published, short)], ignore_index=True)
-        questions = [name for name in rows.columns if name not in ("scorer", "who")]
-        about = f", over {count(int(runs.max()), 'run')}" if len(runs) else ""
-        blocks.append(
-            Table(
-                rows,
-                [Column("who", ""), Column("scorer", "scorer"),
-                 *(Column(name, name) for name in questions)],
-                f"{words[0].upper()}{words[1:]} ({short}) on unseen explanations{about}, laid out "
-                f"as P1's Table 3 and P2's Table 1. {better}",
-                note=_constant(main, measure),
-            )
-        )  # fmt: skip
-    return blocks
-
-
-def _wide(main: pd.DataFrame, measure: str, titles: Mapping[str, str]) -> pd.DataFrame:
-    own = chosen(main, measure=measure)
-    cells = own.assign(cell=_spread(own["mean"], own["sd"]))
-    wide = cells.pivot(index="level", columns="question", values="cell")  # noqa: PD010
-    wide = wide.reindex(list(titles))
-    return wide.assign(scorer=list(titles.values()), who="ours").reset_index(drop=True)
-
-
-def _printed(published: Frames, short: str) -> list[pd.DataFrame]:
-    frames = []
-    for paper, file in PUBLISHED.items():
-        if file not in published:
-            continue
-        own = chosen(published[file], metric=short)
-        places = 2 if paper == "P1" else 3
-        cells = own.assign(cell=_spread(own["mean"], own["sd"], places))
-        wide = cells.pivot(index="model", columns="question", values="cell")  # noqa: PD010
-        wide = wide.reindex(list(dict.fromkeys(own["model"])))
-        frames.append(wide.assign(scorer=wide.index, who=paper).reset_index(drop=True))
-    return frames
-
-
-def _constant(main: pd.DataFrame, measure: str) -> str:
-    """Why cells are empty."""
-    own = chosen(main, measure=measure)
-    lost = own[own["mean"].isna() & own["reason"].notna()]
-    if lost.empty:
-        return ""
-    names = listed(list(dict.fromkeys(TITLES.get(str(name), str(name)) for name in lost["level"])))
-    return f"A dash: predictions were constant in at least one run ({names}), so rho is undefined."
-
-
-def _spread(means: pd.Series, sds: Sequence[float] | pd.Series, places: int = 2) -> list[str]:
-    return [
-        DASH
-        if pd.isna(mean)
-        else number(mean, places) + ("" if pd.isna(sd) else f" ± {number(sd, places)}")
-        for mean, sd in zip(means, sds, strict=True)
-    ]
-
-
+Values = dict[str, Any]
+_MEASURES = {"qwk": "QWK", "mse": "MSE", "spearman_of_stars": "SCC"}
 STUDIES = {
     "split": "what the test part has new",
     "label type": "which label is learned",
@@ -241,52 +27,192 @@ STUDIES = {
     "n top": "concepts in a sentence",
     "concept embedding": "how concepts are embedded",
 }
-_TABLES = {
-    "split": "Table 4",
-    "label type": "Table 15",
-    "label input": "Table 16",
-    "scoring function": "Table 17",
-    "saliency image": "Table 18",
-    "n top": "Table 19",
-    "concept embedding": "Table 20",
-}
 _FILE = "pasta_v1_ablations_q1"
 _PAPER = ["paper_value", "paper_sd"]
 _QUANTITIES = {measure: name.upper() for name, measure in ABLATION_MEASURES.items()}
 
 
-def ablation_blocks(summary: pd.DataFrame, published: Frames) -> list[Block]:
-    """The section, or nothing if no ablation was run."""
-    rows = study_rows(summary, published)
-    if rows.empty or rows["ours"].isna().all():
-        return []
-    figure = ablation_figure(chosen(rows, quantity="QWK"), STUDIES)
-    blocks: list[Block] = [
-        Heading("Ablations", 2),
-        Text(
-            "One thing at a time is varied around the linear network of P1; all ablations are "
-            "about Q1, as published. P1 varied around a split by image and an input without the "
-            "class; ours around new images and new techniques with the class in the input, so "
-            "that levels can be compared within a study, not numbers across papers."
-        ),
-        *[Text(said) for said in _said(rows)],
+def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
+    """Collect what ``score.typ`` shows.
+
+    Parameters
+    ----------
+    tables
+        ``summary`` (study, level, question, measure, mean, sd, n, reason) and ``differences``
+        (question, measure, scorer, than, n, estimate, low, high, p) of the score stage.
+    published
+        The papers' tables; the rows and columns of those that are not there are left out.
+    simulated
+        Whether the votes are those of simulated raters.
+    """
+    summary, differences = table(tables, "summary"), table(tables, "differences")
+    main = select(summary, study="main")
+    if main.empty:
+        return Report("score", simulated, {"main": None})
+    titles = title_levels(main)
+    runs = main.loc[main["level"] == BEST, "n"]
+    content = {
+        "main": score_figure(main, titles, "Votes are simulated." if simulated else ""),
+        "runs": int(runs.max()) if len(runs) else None,
+        "range": _find_range(main),
+        "rivals": _compare_rivals(differences),
+        "leaders": _find_leaders(main),
+        "measures": {
+            measure: {
+                "table": _tabulate(main, published, measure, titles),
+                "constant": _find_constant(main, measure),
+            }
+            for measure in _MEASURES
+        },
+        "scc": _compare_scc(main, published),
+        "people": _compare_people(main, published),
+        "differences": _describe_differences(differences),
+        "coverage": _describe_coverage(main),
+        "ablations": _describe_ablations(summary, published),
+    }
+    return Report("score", simulated, content)
+
+
+def title_levels(main: pd.DataFrame) -> dict[str, str]:
+    """The rows of the main study in their order, people last."""
+    people = (LEAVE_ONE_OUT, OWN_VOTE)
+    levels = [str(level) for level in main["level"].unique() if level not in people]
+    named = {level: TITLES.get(level, level) for level in levels}
+    return named | {level: level for level in people if (main["level"] == level).any()}
+
+
+def _title(level: object) -> str:
+    return TITLES.get(str(level), str(level))
+
+
+def _find_range(main: pd.DataFrame) -> Values | None:
+    """The kappas of the ordinal model over questions, and those of people, the ceiling."""
+    own = select(main, measure="qwk", level=BEST).sort_values("question")
+    people = select(main, measure="qwk", level=LEAVE_ONE_OUT)["mean"]
+    if own.empty:
+        return None
+    places = own["mean"].to_numpy()
+    low, high = own.iloc[int(places.argmin())], own.iloc[int(places.argmax())]
+    ceiling = [number(people.min()), number(people.max())] if len(people) else []
+    return {
+        "low": f"{number(low['mean'])} ({low['question']})",
+        "high": f"{number(high['mean'])} ({high['question']})",
+        "ceiling": ceiling,
+    }
+
+
+def _find_leaders(main: pd.DataFrame) -> list[Values]:
+    """Questions on which another scorer is better than the ordinal model."""
+    kappas = select(main, measure="qwk")
+    found = []
+    for _, own in select(kappas, level=BEST).sort_values("question").iterrows():
+        rows = select(kappas, question=own["question"]).dropna(subset="mean")
+        rows = rows[~rows["level"].isin([LEAVE_ONE_OUT, OWN_VOTE])]
+        best = rows.iloc[int(rows["mean"].to_numpy().argmax())]
+        if best["level"] != BEST and best["mean"] > own["mean"]:
+            kappa, ours = number(best["mean"]), number(own["mean"])
+            title = _title(best["level"])
+            found.append(
+                {"question": own["question"], "scorer": title, "kappa": kappa, "ours": ours}
+            )
+    return found
+
+
+def _compare_rivals(differences: pd.DataFrame) -> list[Values]:
+    """Where the ordinal model is surely better, or worse, than the papers' networks."""
+    found = []
+    for rival in ("pasta-linear", "pasta-mlp"):
+        rows = select(differences, measure="qwk", than=rival)
+        if rows.empty:
+            continue
+        top = rows.iloc[int(rows["estimate"].to_numpy().argmax())]
+        largest = f"{signed(top['estimate'])} {interval(top['low'], top['high'])}"
+        found.append(
+            {
+                "scorer": TITLES[rival],
+                "better": rows.loc[rows["low"] > 0, "question"].tolist(),
+                "worse": rows.loc[rows["high"] < 0, "question"].tolist(),
+                "largest": f"{largest} on {top['question']}, {p_value(top['p'])}",
+            }
+        )
+    return found
+
+
+def _tabulate(
+    main: pd.DataFrame, published: Frames, measure: str, titles: Mapping[str, str]
+) -> Values:
+    """Ours, and below it what both papers print."""
+    own = select(main, measure=measure)
+    wide = _widen(own, "level", list(titles))
+    frames = [wide.assign(scorer=list(titles.values()), who="ours")]
+    for paper, file in PUBLISHED.items():
+        if file in published:
+            theirs = select(published[file], metric=_MEASURES[measure])
+            levels = list(dict.fromkeys(theirs["model"]))
+            wide = _widen(theirs, "model", levels, 2 if paper == "P1" else 3)
+            frames.append(wide.assign(scorer=levels, who=paper))
+    rows = pd.concat(frames, ignore_index=True)
+    questions = [str(name) for name in rows.columns if name not in ("scorer", "who")]
+    return cells(rows, ["who", "scorer", *questions])
+
+
+def _widen(rows: pd.DataFrame, index: str, levels: list[str], places: int = 2) -> pd.DataFrame:
+    shown = rows.assign(cell=write_spread(rows["mean"], rows["sd"], places))
+    wide = shown.pivot(index=index, columns="question", values="cell")  # noqa: PD010
+    return wide.reindex(levels)
+
+
+def _find_constant(main: pd.DataFrame, measure: str) -> list[str]:
+    """Scorers with constant predictions in at least one run, of which rho is undefined."""
+    own = select(main, measure=measure)
+    lost = own[own["mean"].isna() & own["reason"].notna()]
+    return list(dict.fromkeys(_title(name) for name in lost["level"]))
+
+
+def write_spread(means: pd.Series, sds: Sequence[float] | pd.Series, places: int = 2) -> list[str]:
+    """Means with their standard deviations: "0.35 ± 0.05"."""
+    return [
+        DASH
+        if pd.isna(mean)
+        else number(mean, places) + ("" if pd.isna(sd) else f" ± {number(sd, places)}")
+        for mean, sd in zip(means, sds, strict=True)
     ]
-    blocks += [_table(rows, study) for study in STUDIES if (rows["study"] == study).any()]
-    blocks += picture(
-        figure,
-        "Quadratic kappa with the label of Q1 for each level of each study.",
-        "Dot plots of kappa for the levels of each ablation, ours and the paper's.",
-    )
-    return blocks
 
 
-def study_rows(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
+def _describe_ablations(summary: pd.DataFrame, published: Frames) -> Values | None:
+    rows = collect_levels(summary, published)
+    if rows.empty or rows["ours"].isna().all():
+        return None
+    own = select(rows, quantity="QWK").dropna(subset="ours")
+    found = {str(study): part["ours"] for study, part in own.groupby("study")}
+    ordered = sorted(found, key=lambda study: found[study].max() - found[study].min())
+    ranges = [
+        {
+            "study": STUDIES[study],
+            "range": f"{number(found[study].min())} to {number(found[study].max())}",
+            "levels": len(found[study]),
+        }
+        for study in ordered
+    ]
+    return {
+        "least": ranges[0] if ranges else None,
+        "most": ranges[-1] if ranges else None,
+        "tables": {
+            study: {"about": about, "table": _tabulate_study(select(rows, study=study))}
+            for study, about in STUDIES.items()
+            if (rows["study"] == study).any()
+        },
+        "figure": ablation_figure(select(rows, quantity="QWK"), STUDIES),
+    }
+
+
+def collect_levels(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
     """Levels of all studies: study, level, quantity (MSE, QWK, SCC), ours and the paper's.
 
     Levels that only the paper or only we have are there too, ours last.
     """
     keys = ["study", "level", "measure"]
-    own = chosen(summary, question="Q1")
+    own = select(summary, question="Q1")
     own = own.reindex(columns=[*keys, "mean", "sd"]).rename(
         columns={"mean": "ours", "sd": "ours_sd"}
     )
@@ -302,226 +228,96 @@ def study_rows(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
     return rows.sort_values("place", kind="stable", ignore_index=True)
 
 
-def _said(rows: pd.DataFrame) -> list[str]:
-    """What matters most, in one sentence."""
-    own = chosen(rows, quantity="QWK").dropna(subset="ours")
-    if own.empty:
-        return []
-    found = {str(study): part["ours"] for study, part in own.groupby("study")}
-    ranges = {study: float(kappas.max() - kappas.min()) for study, kappas in found.items()}
-    most, least = max(ranges, key=ranges.__getitem__), min(ranges, key=ranges.__getitem__)
-    return [
-        f"Here {STUDIES[most]} matters most: kappa ranges from {_range(found[most])} over its "
-        f"{count(len(found[most]), 'level')}. Least does {STUDIES[least]} "
-        f"({_range(found[least])})."
-    ]
-
-
-def _range(kappas: pd.Series) -> str:
-    return f"{number(kappas.min())} to {number(kappas.max())}"
-
-
-def _table(rows: pd.DataFrame, study: str) -> Table:
-    own = chosen(rows, study=study)
+def _tabulate_study(own: pd.DataFrame) -> Values:
     levels = list(dict.fromkeys(own["level"]))
-    frame = pd.DataFrame({"level": levels})
-    columns = [Column("level", "")]
+    frame = pd.DataFrame({"": levels})
     for quantity in ("QWK", "MSE", "SCC"):
-        part = chosen(own, quantity=quantity).set_index("level").reindex(levels)
-        for side, sd, title in (("paper_value", "paper_sd", "paper"), ("ours", "ours_sd", "ours")):
-            frame[f"{quantity} {title}"] = [
-                DASH if pd.isna(mean) else f"{number(mean)} ± {number(spread)}"
-                for mean, spread in zip(part[side], part[sd], strict=True)
-            ]
-            columns.append(Column(f"{quantity} {title}", f"{quantity}: {title}"))
-    words = STUDIES[study]
-    return Table(
-        frame,
-        columns,
-        f"P1's {_TABLES[study]}, {words}. SCC is the mean of rho and p, as P1 has it.",
-    )
+        part = select(own, quantity=quantity).set_index("level").reindex(levels)
+        frame[f"{quantity} paper"] = write_spread(part["paper_value"], part["paper_sd"])
+        frame[f"{quantity} ours"] = write_spread(part["ours"], part["ours_sd"])
+    return cells(frame, [str(name) for name in frame.columns])
 
 
-def difference_blocks(differences: pd.DataFrame) -> list[Block]:
-    """The ordinal model against the others, run by run."""
+def _describe_differences(differences: pd.DataFrame) -> Values | None:
     if differences.empty:
-        return []
-    rivals = {str(name): TITLES.get(str(name), str(name)) for name in differences["than"].unique()}
-    figure = differences_figure(differences, rivals)
-    own = chosen(differences, measure="qwk")
-    own = own.assign(than=own["than"].map(lambda name: rivals[str(name)]))
-    runs = count(int(differences["n"].max()), "run")
-    return [
-        Heading("Differences between scorers", 2),
-        Text(
-            f"Every run gives all scorers the same split, so that they can be compared run by run. "
-            f"The intervals are t intervals of the paired difference over {runs}. The runs share "
-            "their data: the intervals say what further splits of the same ratings would show, "
-            "not what other ratings would."
-        ),
-        *picture(
-            figure,
-            "Quadratic kappa of the ordinal model less that of others, with 95 % intervals over "
-            "runs. Right of the line, the ordinal model is better.",
-            "Differences of kappa between the ordinal model and others, by question.",
-        ),
-        Table(
-            own,
-            [
-                Column("question", ""),
-                Column("than", "compared with"),
-                Column("n", "runs", "0"),
-                Column("estimate", "difference of kappa", "signed"),
-                Column("low", "95 % interval", "interval"),
-                Column("p", "p", "p"),
-            ],
-            "Quadratic kappa of the ordinal model less that of other scorers.",
-        ),
-    ]
+        return None
+    rivals = {str(name): _title(name) for name in differences["than"].unique()}
+    own = select(differences, measure="qwk")
+    own = own.assign(than=own["than"].map(_title))
+    return {
+        "runs": int(differences["n"].max()),
+        "figure": differences_figure(differences, rivals),
+        "table": cells(own, "question than n:0 estimate:signed low:interval p:p"),
+    }
 
 
-def coverage_blocks(main: pd.DataFrame) -> list[Block]:
+def _describe_coverage(main: pd.DataFrame) -> Values | None:
     """How often conformal intervals contain the label, and how wide they are."""
-    own = chosen(main, measure="coverage").dropna(subset="mean")
+    own = select(main, measure="coverage").dropna(subset="mean")
     if own.empty:
-        return []
-    width = chosen(main, measure="width").set_index(["level", "question"])["mean"]
+        return None
+    width = select(main, measure="width").set_index(["level", "question"])["mean"]
     keys = list(zip(own["level"], own["question"], strict=True))
-    frame = own.assign(
-        width=[float(width.get(key, float("nan"))) for key in keys],
-        scorer=own["level"].map(lambda name: TITLES.get(str(name), str(name))),
-    )
-    low, high = own["mean"].min(), own["mean"].max()
-    return [
-        Heading("Intervals of single scores", 2),
-        Text(
-            "A score comes with a conformal interval that should contain the label nine times out "
-            f"of ten. On unseen explanations it does in {share(low)} to {share(high)} of the "
-            f"cases, depending on the question.{_wide_words(frame['width'])}"
-        ),
-        Table(
-            frame,
-            [
-                Column("scorer", "scorer"),
-                Column("question", ""),
-                Column("mean", "coverage", "percent"),
-                Column("sd", "standard deviation", "0.00"),
-                Column("width", "mean width in stars", "0.00"),
-                Column("n", "runs", "0"),
-            ],
-            "Coverage of conformal intervals at a level of 90 %, mean over runs.",
-        ),
-    ]
-
-
-def _wide_words(width: pd.Series) -> str:
-    known = width.dropna()
-    if known.empty:
-        return ""
-    return (
-        f" The price is the width: {number(known.min(), 1)} to {number(known.max(), 1)} of the "
-        "five stars on average, so that a single score says little and the mean of many says more."
-    )
-
-
-def errata_blocks(main: pd.DataFrame, published: Frames) -> list[Block]:
-    """SCC as half of rho, and people compared with a mode that contains their own vote."""
-    blocks: list[Block] = [
-        Heading("Two things the papers got wrong", 2),
-        Text(
-            "**SCC is half of rho.** P1 prints an SCC of, for instance, 0.25 ± 0.25. Spearman's "
-            "test returns a pair, rho and its p-value; P1 averaged the pair. With p near zero the "
-            "mean is half of rho, and the standard deviation of the pair is about as large. P2 "
-            "prints rho itself. Both are in the next table."
-        ),
-    ]
-    levels = {"pasta-linear": "linear", BEST: "ordinal"}
-    measures = ("spearman_of_stars", "scc_as_published")
-    frame = _beside_papers(main, published, levels, measures, metric="SCC", model="CLIP")
-    blocks += _larger(frame)
-    blocks.append(
-        Table(
-            frame,
-            [
-                Column("question", ""),
-                Column("linear spearman_of_stars", "linear: rho", "0.00"),
-                Column("linear scc_as_published", "mean of rho and p", "0.00"),
-                Column("ordinal spearman_of_stars", "ordinal: rho", "0.00"),
-                Column("ordinal scc_as_published", "mean of rho and p", "0.00"),
-                Column("P1", "P1's SCC (CLIP)", "0.00"),
-                Column("P2", "P2's SCC (CLIP)", "0.00"),
-            ],
-            "Spearman's correlation of stars, and what P1's formula makes of it.",
-        )
-    )
-    blocks += _people(main, published)
-    return blocks
+    widths = pd.Series([float(width.get(key, float("nan"))) for key in keys])
+    known = widths.dropna()
+    frame = own.assign(width=widths.to_numpy(), scorer=own["level"].map(_title))
+    return {
+        "range": f"{share(own['mean'].min())} to {share(own['mean'].max())}",
+        "width": f"{number(known.min(), 1)} to {number(known.max(), 1)}" if len(known) else None,
+        "table": cells(frame, "scorer question mean:percent sd:0.00 width:0.00 n:0"),
+    }
 
 
 def _beside_papers(
-    main: pd.DataFrame,
-    published: Frames,
-    levels: Mapping[str, str],
-    measures: Sequence[str],
-    **printed: str,
+    main: pd.DataFrame, published: Frames, columns: Mapping[str, tuple[str, str]], **printed: str
 ) -> pd.DataFrame:
-    """A row for each question: measures of some levels, and the number that each paper prints."""
+    """A row for each question: a column for each level and measure, and one for each paper."""
     rows = []
     for question in sorted(main["question"].unique()):
-        row: dict[str, object] = {"question": question}
-        for level, short in levels.items():
-            for measure in measures:
-                found = one(main, level=level, question=question, measure=measure)
-                row[f"{short} {measure}"] = found["mean"] if found else float("nan")
+        row: Values = {"question": question}
+        for name, (level, measure) in columns.items():
+            found = find_row(main, level=level, question=question, measure=measure)
+            row[name] = found["mean"] if found else float("nan")
         for paper, file in PUBLISHED.items():
-            line = one(table(published, file), question=question, **printed)
+            line = find_row(table(published, file), question=question, **printed)
             row[paper] = line["mean"] if line else float("nan")
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _larger(frame: pd.DataFrame) -> list[Block]:
-    """Where P1's formula gives more than rho: a large p adds to it."""
-    names = {"linear": "linear network", "ordinal": "ordinal model"}
-    for short, name in names.items():
-        rho, printed = frame[f"{short} spearman_of_stars"], frame[f"{short} scc_as_published"]
-        apart = (printed - rho).to_numpy(float)
-        if not (apart > 0).any():
-            continue
-        place = int(np.nanargmax(apart))
-        return [
-            Text(
-                "The formula even rewards having no correlation, because p is then large: for the "
-                f"{name} on {frame['question'].iloc[place]} rho is {number(rho.iloc[place])}, and "
-                f"its mean with p {number(printed.iloc[place])}."
-            )
-        ]
-    return []
+def _compare_scc(main: pd.DataFrame, published: Frames) -> Values:
+    """Rho and its mean with p, which P1 prints; where p is large the mean is larger than rho."""
+    rho, mean = "spearman_of_stars", "scc_as_published"
+    columns = {
+        "linear_rho": ("pasta-linear", rho),
+        "linear_mean": ("pasta-linear", mean),
+        "ordinal_rho": (BEST, rho),
+        "ordinal_mean": (BEST, mean),
+    }
+    frame = _beside_papers(main, published, columns, metric="SCC", model="CLIP")
+    larger = None
+    for short, name in {"linear": "linear network", "ordinal": "ordinal model"}.items():
+        apart = (frame[f"{short}_mean"] - frame[f"{short}_rho"]).to_numpy(float)
+        if larger is None and (apart > 0).any():
+            row = frame.iloc[int(np.nanargmax(apart))]
+            numbers = {key: number(row[f"{short}_{key}"]) for key in ("rho", "mean")}
+            larger = {"scorer": name, "question": row["question"], **numbers}
+    formats = [f"{name}:0.00" for name in (*columns, *PUBLISHED)]
+    return {"larger": larger, "table": cells(frame, ["question", *formats])}
 
 
-def _people(main: pd.DataFrame, published: Frames) -> list[Block]:
-    levels = {OWN_VOTE: "own", LEAVE_ONE_OUT: "out"}
-    frame = _beside_papers(main, published, levels, ("qwk", "mse"), metric="QWK", model="human")
-    gap = (frame["own qwk"] - frame["out qwk"]).dropna()
-    said = f" Here it adds {number(gap.min())} to {number(gap.max())} to kappa." if len(gap) else ""
-    return [
-        Text(
-            "**The ceiling contains the annotator's own vote.** Both papers compare an annotator "
-            "with the mode of all votes, the annotator's among them. With five votes everybody "
-            f"pulls the label along.{said} The honest ceiling of a score is the agreement with the "
-            "mode of the others (leave one out)."
-        ),
-        Table(
-            frame,
-            [
-                Column("question", ""),
-                Column("own qwk", "own vote in the mode: QWK", "0.00"),
-                Column("out qwk", "leave one out: QWK", "0.00"),
-                Column("own mse", "own vote: MSE", "0.00"),
-                Column("out mse", "leave one out: MSE", "0.00"),
-                Column("P1", "P1, human: QWK", "0.00"),
-                Column("P2", "P2, human: QWK", "0.00"),
-            ],
-            "People as if they were scorers: mean over annotators.",
-        ),
-    ]
+def _compare_people(main: pd.DataFrame, published: Frames) -> Values:
+    """People compared with a mode that contains their own vote, and with one that does not."""
+    columns = {
+        "own_qwk": (OWN_VOTE, "qwk"),
+        "out_qwk": (LEAVE_ONE_OUT, "qwk"),
+        "own_mse": (OWN_VOTE, "mse"),
+        "out_mse": (LEAVE_ONE_OUT, "mse"),
+    }
+    frame = _beside_papers(main, published, columns, metric="QWK", model="human")
+    gap = (frame["own_qwk"] - frame["out_qwk"]).dropna()
+    formats = [f"{name}:0.00" for name in (*columns, *PUBLISHED)]
+    return {
+        "gap": f"{number(gap.min())} to {number(gap.max())}" if len(gap) else None,
+        "table": cells(frame, ["question", *formats]),
+    }

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.source import words
+from reports.source import format as write
 from reports.source.names import technique_name
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 
@@ -275,12 +275,12 @@ def stars_figure(stars: pd.DataFrame) -> Figure | None:
                 if share >= 0.04:
                     colour = "white" if number >= 3 else INK
                     panel.text(
-                        start + share / 2, place, words.share(share), ha="center", va="center",
+                        start + share / 2, place, write.share(share), ha="center", va="center",
                         color=colour, fontsize=8,
                     )  # fmt: skip
             middle = left[0] + width[0] / 2
             panel.text(
-                middle, height[0] + 0.55, words.count(int(rating), "star"), ha="center", fontsize=8
+                middle, height[0] + 0.55, write.count(int(rating), "star"), ha="center", fontsize=8
             )
             left += width
         panel.set_yticks(height, questions)

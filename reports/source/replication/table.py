@@ -275,8 +275,8 @@ def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def second_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """P1's Table 2. ``ours["seconds"]``, if anybody has it, has device, stage and estimate."""
+def second_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
+    """P1's Table 2."""
     rows = []
     for line in paper.to_dict("records"):
         device = str(line["device"])
@@ -287,14 +287,12 @@ def second_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
                     "item": device,
                     "quantity": f"seconds of {stage}",
                     "paper_value": line[f"{stage}_s"],
-                    "device": device,
-                    "stage": stage,
                     "reach": OUT_OF_REACH if graphics else "",
                     "reason": "needs the paper's graphics card" if graphics else "",
                 }
             )
     absent = "times of another machine are no finding; none are recorded for this table"
-    return beside(paper_rows(rows), ours.get("seconds"), ["device", "stage"], absent)
+    return beside(paper_rows(rows), None, [], absent)
 
 
 def kernel_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
@@ -330,10 +328,9 @@ def _of_encoder(levels: list[str], encoder: str) -> str:
 _NEEDS_LATEC = "needs LATEC's models, volumes and point clouds, and its 20 metrics"
 _NEEDS_METAPREDICTOR = "needs the experiment with participants who predict the model"
 _NEEDS_ATTENTION = "needs the attention masks that people drew, and their ratings"
-_KEYS = ["item", "quantity"]
 
 
-def latec_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+def latec_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """LATEC's Table 2: average ranks, and the standard deviation over metrics."""
     rows = [
         {
@@ -346,10 +343,10 @@ def latec_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
         for line in paper.to_dict("records")
         if not pd.isna(line["average_rank"])  # a method that does not exist for point clouds
     ]
-    return _listed(rows, ours.get("latec"), _NEEDS_LATEC)
+    return _out_of_reach(rows, _NEEDS_LATEC)
 
 
-def faithfulness_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+def faithfulness_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """The meta-predictor's Table 1: faithfulness of methods on three datasets."""
     rows = [
         {
@@ -360,10 +357,10 @@ def faithfulness_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
         for dataset in ("husky_vs_wolf", "leaves", "imagenet")
         for line in paper.to_dict("records")
     ]
-    return _listed(rows, ours.get("metapredictor"), _NEEDS_METAPREDICTOR)
+    return _out_of_reach(rows, _NEEDS_METAPREDICTOR)
 
 
-def experiment_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+def experiment_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """The meta-predictor's experiments: people, analysis of variance, rank correlation."""
     columns = {
         "n_participants": ("participants", 0),
@@ -383,10 +380,10 @@ def experiment_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
         for column, (title, places) in columns.items()
         if not pd.isna(line[column])
     ]
-    return _listed(rows, ours.get("metapredictor"), _NEEDS_METAPREDICTOR)
+    return _out_of_reach(rows, _NEEDS_METAPREDICTOR)
 
 
-def attention_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+def attention_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """Human attention: correlations, slopes and intercepts."""
     columns = {"pearson_r": "Pearson's r", "slope": "slope", "intercept": "intercept"}
     rows = [
@@ -401,15 +398,12 @@ def attention_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
         for column, title in columns.items()
         if not pd.isna(line[column])
     ]
-    return _listed(rows, ours.get("human_attention"), _NEEDS_ATTENTION)
+    return _out_of_reach(rows, _NEEDS_ATTENTION)
 
 
-def _listed(rows: list[dict[str, object]], ours: pd.DataFrame | None, reason: str) -> pd.DataFrame:
-    found = beside(paper_rows(rows), ours, _KEYS, reason)
-    lacking = found["ours"].isna()
-    found.loc[lacking, "reach"] = OUT_OF_REACH
-    found.loc[lacking, "reason"] = reason
-    return found
+def _out_of_reach(rows: list[dict[str, object]], reason: str) -> pd.DataFrame:
+    lacking = [{**row, "reach": OUT_OF_REACH, "reason": reason} for row in rows]
+    return beside(paper_rows(lacking), None, [], reason)
 
 
 P1, P2 = "P1", "P2"
@@ -497,8 +491,7 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
         Tables as they are there: ``correlations`` and ``values`` (analysis.suites.correlation),
         ``score`` (the score's summary), ``technique_scores`` and ``positions``
         (analysis.suites.preference), ``facts`` (:mod:`reports.source.replication.measured`),
-        ``seconds``, ``kernel_width``, ``latec``, ``metapredictor``, ``human_attention``. What is
-        not there makes rows that say so.
+        ``kernel_width``. What is not there makes rows that say so.
 
     Returns
     -------

@@ -1,9 +1,12 @@
-"""Words for numbers, as they stand in sentences and tables."""
+"""Numbers as they stand in sentences and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite, isnan
+from typing import Any
+
+import pandas as pd
 
 MINUS, DASH, NARROW = "\N{MINUS SIGN}", "\N{EN DASH}", "\N{NARROW NO-BREAK SPACE}"
 
@@ -66,8 +69,58 @@ def count(value: int, noun: str, plural: str | None = None) -> str:
     return f"{whole(value)} {noun if value == 1 else plural or noun + 's'}"
 
 
-def listed(items: Sequence[str], last: str = "and") -> str:
+def listed(items: Sequence[str]) -> str:
     """ "a, b and c"."""
     if len(items) < 2:
         return "".join(items)
-    return f"{', '.join(items[:-1])} {last} {items[-1]}"
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "0": whole,
+    "0.0": lambda value: number(value, 1),
+    "0.00": number,
+    "0.000": lambda value: number(value, 3),
+    "p": p_cell,
+    "percent": share,
+    "signed": signed,
+}
+
+
+def cells(frame: pd.DataFrame, columns: str | Sequence[str]) -> dict[str, Any]:
+    """Write rows of a frame as texts, for ``rows`` in ``report.typ``.
+
+    Parameters
+    ----------
+    frame
+        The rows.
+    columns
+        Names, each with its format after a colon if it is no text: ``"question n:0 low:interval"``.
+        An interval goes from ``low`` to ``high`` (or ``score_low`` to ``score_high``).
+
+    Returns
+    -------
+    Mapping with columns (the names), left (whether cells start at the left) and rows
+    """
+    parts = columns.split() if isinstance(columns, str) else columns
+    pairs = [name.partition(":")[::2] for name in parts]
+    written = []
+    for name, form in pairs:
+        if form == "interval":
+            ends = zip(frame[name], frame[name.replace("low", "high")], strict=True)
+            written.append([interval(low, high) for low, high in ends])
+        else:
+            write = _FORMATS[form or "text"]
+            known = frame[name].notna() & (frame[name] != "")
+            written.append(
+                [
+                    write(value) if there else DASH
+                    for value, there in zip(frame[name], known, strict=True)
+                ]
+            )
+    return {
+        "columns": [name for name, _ in pairs],
+        "left": [not form for _, form in pairs],
+        "rows": [list(row) for row in zip(*written, strict=True)],
+    }

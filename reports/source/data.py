@@ -27,7 +27,7 @@ APPLICATIONS = tuple(
 
 
 @dataclass(frozen=True)
-class Found:
+class Data:
     """The tables of a project, read when they are first used.
 
     Attributes
@@ -51,10 +51,10 @@ class Found:
 
         Those on bias stand with those on agreement.
         """
-        found = self._tables((*ANALYSES, SCORE))
-        if "bias" in found:
-            found["agreement"] = joined(found.get("agreement", {}), found.pop("bias"))
-        return found
+        tables = self._tables((*ANALYSES, SCORE))
+        if "bias" in tables:
+            tables["agreement"] = joined(tables.get("agreement", {}), tables.pop("bias"))
+        return tables
 
     @cached_property
     def applications(self) -> dict[str, Tables]:
