@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pasta import compute
-from pasta.config import Params, parse_yaml, profile_text
+from pasta.config import Params, checked_params, profile_text
 from pasta.datasets.build import build_dataset, chosen_items, source_of
 from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
@@ -25,7 +25,7 @@ DEVICES = ["meta", pytest.param("cuda", marks=[pytest.mark.gpu, NO_GPU])]
 
 def profile(name: str = "ci") -> Params:
     """The parameters of a profile; ``ci`` is what tests run."""
-    return Params.model_validate(parse_yaml(ROOT / PARAMS, profile_text(name, ROOT)))
+    return checked_params(ROOT / PARAMS, profile_text(name, ROOT))
 
 
 def tiny_group(root: Path, dataset: str = "monumai") -> Group:
