@@ -11,6 +11,8 @@ from pasta.explanations import (  # noqa: F401 (imported for their registrations
     concept_perturbation,
     factorization,
     fullgrad,
+    grad_cam,
+    gradients,
     lime,
     rise,
     scorecam,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from torch import Tensor
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
 
+T = TypeVar("T")
 # Scores (rows,) of masked images (rows, 3, height, width) that are copies of the images with these
 # numbers (rows,).
 Score = Callable[[Tensor, Tensor], Tensor]
@@ -103,6 +105,34 @@ def masked_scores(score: Score, copies: Sequence[Masked], budget: int) -> list[T
         else:
             budget = min(budget, total - start) // 2 or 1
     return list(torch.split(torch.cat(parts), counts)) if parts else [torch.empty(0)] * len(counts)
+
+
+def halve_until_it_fits(run: Callable[[int], T], rows: int) -> T:
+    """Call ``run(rows)``, and if memory runs out with half as many rows, and so on.
+
+    Parameters
+    ----------
+    run
+        Computes all there is to compute, so many images at a time.
+    rows
+        How many to begin with.
+
+    Raises
+    ------
+    PastaError
+        If there is no memory even for one image.
+    """
+    while True:
+        try:
+            return run(rows)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        if rows == 1:
+            raise PastaError("there is not enough memory for a pass of one image")
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        rows //= 2
 
 
 def _rows(counts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, slice]]:
