@@ -20,7 +20,7 @@ from torch import Tensor
 from pasta.explanations.base import Given, method
 from pasta.explanations.concept_linear import reference
 from pasta.explanations.lime import ridge
-from pasta.explanations.shapley import coalitions, solve
+from pasta.explanations.shap import coalitions, solve
 
 _ROWS = 16  # rows of scores that may take the place of one image in a forward pass
 perturbing = partial(

@@ -49,35 +49,6 @@ def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) 
     return masked_scores(score, copies, batch_rows(given))
 
 
-def superpixel_scores(
-    given: Given, labels: Sequence[Tensor], hidden: Sequence[Tensor], switches: Sequence[Tensor]
-) -> list[Tensor]:
-    """The target's probability where only some superpixels of an image can be seen.
-
-    For each image: ``labels`` (height, width) says to which superpixel a pixel belongs, ``hidden``
-    (3, height, width) what it looks like where its superpixel is switched off, ``switches``
-    (rows, superpixels) is true where one is on. Rows that are equal are computed once.
-    """
-    copies, places = [], []
-    for image, label, other, rows in zip(given.images, labels, hidden, switches, strict=True):
-        different, place = torch.unique(rows.to(image.device), dim=0, return_inverse=True)
-        copies.append(switched_copies(image, label, other, different))
-        places.append(place)
-    found = target_scores(given, copies)
-    return [scores[place] for scores, place in zip(found, places, strict=True)]
-
-
-def switched_copies(image: Tensor, labels: Tensor, hidden: Tensor, switches: Tensor) -> Masked:
-    """Copies of an image whose superpixels are switched on or off."""
-    pixels = labels.flatten()
-
-    def build(rows: slice) -> Tensor:
-        seen = switches[rows].index_select(1, pixels).view(-1, 1, *labels.shape)
-        return torch.where(seen, image, hidden)
-
-    return Masked(len(switches), build)
-
-
 def batch_rows(given: Given) -> int:
     """How many images one forward pass should have: the budget at most."""
     if given.images.device.type != "cpu":
