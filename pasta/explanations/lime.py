@@ -51,7 +51,7 @@ class Ridge:
     def fit(self, answers: DataLoader[Any], **_: Any) -> None:
         """Find the slopes."""
         inputs, scores, weights = collected(answers)
-        [self.slopes] = ridge(inputs[None], scores[None], weights[None], self.penalty)
+        self.slopes: Tensor = ridge(inputs[None], scores[None], weights[None], self.penalty)[0]
 
     def representation(self) -> Tensor:
         """Return the slopes (superpixels,)."""

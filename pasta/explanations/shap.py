@@ -70,7 +70,7 @@ class ShapleySolution:
         """Solve for the values."""
         rows, worth, weights = collected(answers)
         parts = (worth[None, 2:], worth[:1], worth[1:2])
-        [self.values] = solve(rows[2:].bool(), weights[2:], *parts)
+        self.values: Tensor = solve(rows[2:].bool(), weights[2:], *parts)[0]
 
     def representation(self) -> Tensor:
         """Return the values (superpixels,)."""

@@ -94,7 +94,7 @@ class Answers:
 
     def fit(self, answers: DataLoader[Any], **_: Any) -> None:
         """Keep the scores."""
-        _, self.scores, _ = collected(answers)
+        self.scores: Tensor = collected(answers)[1]
 
     def representation(self) -> Tensor:
         """Return the scores (rows,)."""
@@ -149,10 +149,10 @@ def fit_surrogate(
         return torch.where(row[0][labels], picture, hidden)
 
     def ask(at_once: int) -> Tensor:
-        waiting = iter(weights.split(1))
+        waiting = iter(torch.split(weights, 1))
 
         def perturb(_image: Tensor, **_: Any) -> Iterator[Tensor]:
-            yield from rows.split(1)
+            yield from torch.split(rows, 1)
 
         def weigh(*_: Any, **__: Any) -> Tensor:
             return next(waiting)

@@ -23,7 +23,13 @@ from pasta.explanations.superpixels import (
     segment,
     spread,
 )
-from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
+from tests.explanations.networks import (
+    global_states,
+    in_quadrant,
+    pictures,
+    quadrant_view,
+    small_view,
+)
 
 torch.set_num_threads(1)
 SETTINGS = LimeParams(samples=120, kernel_width=0.25, segmenter="slic", segments=16, penalty=1.0)
@@ -202,7 +208,9 @@ def test_the_seed_decides_and_nothing_else_does() -> None:
     view, images, targets = small_view(), pictures(2), torch.tensor([0, 1])
     one = lime(given(view, images, targets, seed=1))
     torch.manual_seed(99)
+    before = global_states()
     assert torch.equal(one, lime(given(view, images, targets, seed=1)))
+    assert global_states() == before
     assert not torch.allclose(one, lime(given(view, images, targets, seed=2)), rtol=1e-3)
 
 

@@ -17,7 +17,13 @@ from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.settings import ShapParams
 from pasta.explanations.shap import coalitions, shap, shapley_values
 from pasta.explanations.superpixels import number_of, segment
-from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
+from tests.explanations.networks import (
+    global_states,
+    in_quadrant,
+    pictures,
+    quadrant_view,
+    small_view,
+)
 
 torch.set_num_threads(1)
 SETTINGS = ShapParams(samples=200, segments=16)
@@ -171,7 +177,9 @@ def test_the_seed_decides_and_nothing_else_does() -> None:
     settings = ShapParams(samples=60, segments=20)
     one = shap(given(view, images, targets, settings, seed=1))
     torch.manual_seed(99)
+    before = global_states()
     assert torch.equal(one, shap(given(view, images, targets, settings, seed=1)))
+    assert global_states() == before
     assert not torch.allclose(one, shap(given(view, images, targets, settings, seed=2)), rtol=1e-3)
 
 
