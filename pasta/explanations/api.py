@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -16,11 +16,11 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.grad_cam import Backend
 from pasta.explanations.layers import resolve_layer
-from pasta.explanations.settings import (
-    MethodsParams,
-)
+from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
+from pasta.registry import did_you_mean
 
 DEFAULTS = MethodsParams()
 
@@ -36,6 +36,7 @@ def explain(
     *,
     settings: MethodsParams = DEFAULTS,
     seed: int = 0,
+    backend: Backend = "shared pass",
 ) -> dict[str, NDArray[np.float32]]:
     """Explain any torch image classifier by several methods that share their passes.
 
@@ -49,7 +50,9 @@ def explain(
     targets
         The class to explain for each image; None explains the predicted ones.
     methods
-        Keys as listed by ``pasta techniques``: gradcam, eigencam, lime, ...
+        Keys as listed by ``pasta techniques`` (gradcam, eigencam, lime, ...); captum's saliency,
+        input_x_gradient, integrated_gradients, smoothgrad, guided_backprop, deeplift,
+        gradient_shap, occlusion; and grad-cam's kpca_cam, finer_cam, shapley_cam, random_cam.
     target_layer
         Where CAM methods look, a module or its dotted name; None finds it for the torchvision and
         timm families.
@@ -59,12 +62,19 @@ def explain(
         Images at a time, 16 by default.
     settings, seed
         Parameters of the methods that have some, and the seed of their randomness.
+    backend
+        Who computes CAM methods: one pass that all of them share, or ``grad-cam``, whose classes
+        make a pass for each. Their maps are equal but for rounding, except FullGrad's: grad-cam's
+        knows only the biases of convolutions and batch norms.
 
     Returns
     -------
     For each method its maps (n, height, width) as people see them: from 0 to 1 and, for methods
     with a sign, from -1 to 1. A map that is constant or not a number is all zero.
     """
+    if backend not in get_args(Backend):
+        hint = did_you_mean(backend, list(get_args(Backend)))
+        raise PastaError(f"there is no backend called {backend!r}. {hint}")
     pictures = _checked_images(images)
     was_training = model.training
     model.eval()
@@ -73,7 +83,13 @@ def explain(
         pictures = pictures.to(compute.device_of(model))
         classes = _checked_targets(view, pictures, targets, batch_size or 16)
         work = Work(
-            view, lambda part: pictures[part], classes, dict(settings), seed, batch_size or 16
+            view,
+            lambda part: pictures[part],
+            classes,
+            dict(settings),
+            seed,
+            batch_size or 16,
+            backend=backend,
         )
         found: dict[str, NDArray[np.float32]] = {
             name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -133,6 +135,28 @@ class Given:
     def generators(self, purpose: str) -> list[torch.Generator]:
         """The randomness of each image."""
         return [self.generator(number, purpose) for number in range(len(self))]
+
+    @contextmanager
+    def seeded(self, purpose: str) -> Iterator[None]:
+        """Set what libraries draw from, torch's and NumPy's global generators, for the first image.
+
+        Afterwards they are as they were before.
+        """
+        number = int(torch.randint(2**32, (1,), generator=self.generator(0, purpose)))
+        device = self.images.device
+        numpy_state = np.random.get_state()  # noqa: NPY002 (captum and grad-cam draw from it)
+        with ExitStack() as stack:
+            stack.callback(np.random.set_state, numpy_state)
+            stack.enter_context(torch.random.fork_rng(devices=[]))
+            torch.default_generator.manual_seed(number)
+            np.random.seed(number)  # noqa: NPY002
+            if device.type == "cuda":
+                stack.enter_context(torch.cuda.device(device))
+            if device.type not in ("cpu", "meta"):
+                accelerator = torch.get_device_module(device)
+                stack.callback(accelerator.set_rng_state, accelerator.get_rng_state())
+                accelerator.manual_seed(number)
+            yield
 
     def one_by_one(self) -> Iterator[Given]:
         """The same request for each image alone."""

@@ -1,15 +1,36 @@
-"""Class activation maps: each method weighs the same activations by the same gradients."""
+"""Class activation maps, and maps from factorised activations.
+
+Gradient methods weigh the same activations by the same gradients, so that one pass serves them all.
+Eigen-CAM and Deep Feature Factorization take the activations apart: into principal components and
+into non-negative factors.
+
+Score-CAM (Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020) uses each channel of the target
+layer, enlarged to the size of the image and scaled to 0-1, as a mask; a channel weighs as much as
+the target's logit for the masked image, after a softmax over channels. The result equals that of
+pytorch-grad-cam, but no enlarged channel is kept (grad-cam keeps masked images of all channels: 1.2
+GB for one image of 224 pixels and ResNet50's 2048), and copies of several images go through the
+network together.
+"""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from sklearn.decomposition import NMF
 from torch import Tensor
+from torch.nn.functional import interpolate
 
+from pasta import compute
 from pasta.explanations.base import Given, method
+from pasta.explanations.masking import Masked, target_scores
+from pasta.explanations.settings import FactorizationParams
 
 cam = partial(method, functioning="gradient", needs_layer=True)
+_SMALL = 1e-8  # as in pytorch-grad-cam, where maps are scaled
 
 
 @cam("gradcam", title="GradCAM", doi="10.1109/ICCV.2017.74")
@@ -65,3 +86,138 @@ def layercam(given: Given) -> Tensor:
 
 def _weighted(weights: Tensor, activations: Tensor) -> Tensor:
     return torch.einsum("nc,nchw->nhw", weights, activations)
+
+
+@method(
+    "eigencam",
+    title="EigenCAM",
+    functioning="factorization",
+    doi="10.1109/IJCNN48605.2020.9206626",
+    needs_layer=True,
+)
+def eigencam(given: Given) -> Tensor:
+    """The activations along their first principal component (Muhammad 2020)."""
+    return first_component(given.passed.activations)
+
+
+@method(
+    "eigengradcam",
+    title="EigenGradCAM",
+    functioning="gradient and factorization",
+    doi="10.1109/IJCNN48605.2020.9206626",
+    needs_layer=True,
+)
+def eigengradcam(given: Given) -> Tensor:
+    """The first principal component of gradient x activation, which knows of the class."""
+    return first_component(given.passed.activations * given.passed.gradients)
+
+
+@method(
+    "dff",
+    title="Deep Feature Factorization",
+    functioning="factorization",
+    doi="10.1007/978-3-030-01264-9_21",
+    needs_layer=True,
+)
+def deep_feature_factorization(given: Given) -> Tensor:
+    """The non-negative factor of the activations that speaks most for the class (Collins 2018).
+
+    Each image's activations are factorised into a few places (maps) x features; a factor's voice
+    is how much it adds to the class score to first order, with gradients averaged over the cells.
+    """
+    settings: FactorizationParams = given.settings["dff"]
+    shared = given.passed
+    voices = shared.gradients.mean((2, 3))
+    maps = [
+        _loudest_factor(activations, voice, settings.components)
+        for activations, voice in zip(shared.activations, voices, strict=True)
+    ]
+    return torch.stack(maps)
+
+
+def first_component(maps: Tensor) -> Tensor:
+    """Project (n, channels, h, w) on the first principal direction of its cells, image by image.
+
+    Cells are centred. The sign of a singular vector is free, so what is shown as important may be
+    the background: here it is LAPACK's choice, as in the authors' code.
+    """
+    number, channels, height, width = maps.shape
+    cells = maps.reshape(number, channels, -1).transpose(1, 2)
+    cells = cells - cells.mean(1, keepdim=True)
+    projected = np.stack([_project(one) for one in compute.to_numpy(cells)])
+    return torch.from_numpy(projected).reshape(number, height, width).to(maps.device)
+
+
+def _project(cells: NDArray[Any]) -> NDArray[Any]:
+    if not np.isfinite(cells).all():
+        return np.full(len(cells), np.nan, cells.dtype)
+    # NumPy's decomposition, not torch's: theirs may differ in sign, and people compare maps with
+    # those of pytorch-grad-cam.
+    directions = np.linalg.svd(cells, full_matrices=False)[2]
+    projected: NDArray[Any] = cells @ directions[0]
+    return projected
+
+
+def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tensor:
+    channels, height, width = activations.shape
+    cells = compute.to_numpy(activations.relu().reshape(channels, -1).T).astype(np.float64)
+    components = min(components, *cells.shape)
+    if not np.isfinite(cells).all() or not cells.any():
+        return activations.sum(0) * 0  # nothing to factorise; not a number stays visible
+    model = NMF(components, init="nndsvda", tol=1e-3, max_iter=300)
+    places = model.fit_transform(cells)
+    gains = (model.components_ @ compute.to_numpy(voice).astype(np.float64)) * places.sum(0)
+    loudest = places[:, int(gains.argmax())]
+    return torch.from_numpy(loudest).to(activations).reshape(height, width)
+
+
+@method(
+    "scorecam",
+    title="ScoreCAM",
+    functioning="perturbation",
+    doi="10.1109/CVPRW50498.2020.00020",
+    needs_layer=True,
+)
+def scorecam(given: Given) -> Tensor:
+    """Activations, weighed by the scores of what they show of the image."""
+    activations = given.passed.activations
+    weights = channel_scores(given, activations).softmax(1)
+    return torch.einsum("nc,nchw->nhw", weights, activations).float()
+
+
+def channel_scores(given: Given, activations: Tensor) -> Tensor:
+    """The target's logit (n, channels) for the image behind each channel.
+
+    A channel that is the same everywhere scales to a mask of zeros. All these channels of an image
+    are scored once.
+    """
+    constant = activations.amax((2, 3)) == activations.amin((2, 3))  # (n, channels)
+    # Not exactly so after interpolation, whose rounding would be scaled up.
+    maps = activations.masked_fill(constant[:, :, None, None], 0)
+    kept = [different_channels(row) for row in constant]
+    copies = [
+        channel_copies(image, part[rows])
+        for image, part, rows in zip(given.images, maps, kept, strict=True)
+    ]
+    scores = activations.new_empty(constant.shape)
+    found = target_scores(given, copies, logits=True)
+    for row, flat, rows, score in zip(scores, constant, kept, found, strict=True):
+        row[flat] = score[-1]
+        row[rows] = score
+    return scores
+
+
+def different_channels(constant: Tensor) -> Tensor:
+    """Numbers of all channels that vary, then of one that does not, if there is one."""
+    return torch.cat([(~constant).nonzero()[:, 0], constant.nonzero()[:1, 0]])
+
+
+def channel_copies(image: Tensor, maps: Tensor) -> Masked:
+    """The image behind each map (channels, h, w), enlarged and scaled to 0-1."""
+
+    def build(rows: slice) -> Tensor:
+        masks = interpolate(maps[rows, None], image.shape[1:], mode="bilinear", align_corners=True)
+        low, high = masks.amin((2, 3), keepdim=True), masks.amax((2, 3), keepdim=True)
+        return image * ((masks - low) / (high - low + _SMALL))
+
+    return Masked(len(maps), build)

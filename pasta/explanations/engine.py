@@ -18,6 +18,12 @@ from pasta.errors import PastaError
 from pasta.explanations.attribution import as_numpy, raw_maps
 from pasta.explanations.base import Given, View, require_network, shared_pass
 from pasta.explanations.catalog import METHODS
+from pasta.explanations.grad_cam import (
+    BOTH,
+    Backend,
+    compute_by_grad_cam,
+    goes_through_grad_cam,
+)
 from pasta.explanations.layers import find_layer
 from pasta.models.base import BlackBox, Classifier, ConceptModel
 
@@ -44,6 +50,7 @@ class Work:
     seed: int = 0
     batch_size: int = 16
     budget: int = 256
+    backend: Backend = "shared pass"  # that computes CAM methods
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -71,8 +78,9 @@ def attributions(
     about = {name: METHODS.entry(name).metadata for name in methods}
     for name in methods:
         require_network(name, work.view.network)
-    own = [one["own_pass"] for one in about.values() if one["own_pass"] is not None]
-    shares = bool(own) or any(one["needs_layer"] for one in about.values())
+    ours = [about[name] for name in methods if not goes_through_grad_cam(name, work.backend)]
+    own = [one["own_pass"] for one in ours if one["own_pass"] is not None]
+    shares = bool(own) or any(one["needs_layer"] for one in ours)
     device = compute.device_of(work.view.network)
     for start in range(0, len(work), work.batch_size):
         part = slice(start, min(start + work.batch_size, len(work)))
@@ -90,14 +98,17 @@ def attributions(
                 _ = given.passed
         for name in methods:
             with _timed(spent, name):
-                raw = as_numpy(computed(given, name))
+                raw = as_numpy(computed(given, name, work.backend))
             yield Part(name, start, raw)
 
 
-def computed(given: Given, name: str) -> Tensor:
+def computed(given: Given, name: str, backend: Backend = "shared pass") -> Tensor:
     """What a method says, on the device of the images: maps of their size, or concepts."""
     about = METHODS.entry(name).metadata
-    found = METHODS[name](given)
+    if name in BOTH and goes_through_grad_cam(name, backend):
+        found = compute_by_grad_cam(given, name)
+    else:
+        found = METHODS[name](given)
     return raw_maps(found, given.size, about["sign"]) if about["attribution"] == "image" else found
 
 

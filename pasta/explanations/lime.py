@@ -1,22 +1,29 @@
 """LIME on superpixels (Ribeiro, Singh and Guestrin 2016, doi:10.1145/2939672.2939778).
 
 Superpixels are hidden at random, a hidden one in its mean colour, and a weighted ridge regression
-of the target's probability on what can be seen gives each superpixel a coefficient. The algorithm
-is that of the authors' package (``lime.lime_image`` with all features), but masked images are made
-and scored in batches of tensors, and all images of a batch are solved at once.
+of the target's probability on what can be seen gives each superpixel a coefficient. Captum runs
+it; superpixels, kernel and regression are those of the authors' package (``lime.lime_image`` with
+all features).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
 
 from pasta.explanations.base import Given, method
-from pasta.explanations.masking import superpixel_scores
-from pasta.explanations.superpixels import mean_colours, number_of, segment, spread
+from pasta.explanations.superpixels import (
+    collected,
+    fit_surrogate,
+    mean_colours,
+    number_of,
+    segment,
+    spread,
+)
 
 
 @method(
@@ -35,6 +42,22 @@ def lime(given: Given) -> Tensor:
     return torch.stack([spread(value.to(given.images), label) for value, label in pairs])
 
 
+class Ridge:
+    """A weighted ridge regression, as captum wants its surrogate models."""
+
+    def __init__(self, penalty: float) -> None:
+        self.penalty = penalty
+
+    def fit(self, answers: DataLoader[Any], **_: Any) -> None:
+        """Find the slopes."""
+        inputs, scores, weights = collected(answers)
+        self.slopes: Tensor = ridge(inputs[None], scores[None], weights[None], self.penalty)[0]
+
+    def representation(self) -> Tensor:
+        """Return the slopes (superpixels,)."""
+        return self.slopes
+
+
 def coefficients(
     given: Given,
     labels: Sequence[Tensor],
@@ -42,19 +65,29 @@ def coefficients(
     kernel_width: float,
     penalty: float,
 ) -> list[Tensor]:
-    """What each superpixel is worth, for given superpixels and switches of each image: in double
-    precision, in main memory.
+    """Compute what each superpixel is worth, for given superpixels and switches of each image.
 
-    ``switches`` (samples, superpixels) are true where a superpixel can be seen; all images have
-    equally many samples.
+    Parameters
+    ----------
+    labels
+        To which superpixel a pixel (height, width) belongs.
+    switches
+        True where a superpixel can be seen (samples, superpixels). Equal rows are asked once and
+        count as often as they come.
+    kernel_width, penalty
+        Of the kernel and of the ridge regression.
+
+    Returns
+    -------
+    One tensor (superpixels,) for each image, in double precision, in main memory.
     """
-    hidden = [mean_colours(*pair) for pair in zip(given.images, labels, strict=True)]
-    scores = torch.stack(superpixel_scores(given, labels, hidden, switches)).cpu()
-    weights = torch.stack([kernel(rows, kernel_width) for rows in switches])
-    # Images have different numbers of superpixels: columns of zeros get coefficients of zero.
-    inputs = pad_sequence([rows.double().T for rows in switches], batch_first=True).mT
-    found = ridge(inputs, scores.double(), weights, penalty)
-    return [row[: rows.shape[1]] for row, rows in zip(found, switches, strict=True)]
+    found = []
+    for number, (image, label) in enumerate(zip(given.images, labels, strict=True)):
+        rows, times = torch.unique(switches[number], dim=0, return_counts=True)
+        weights = kernel(rows, kernel_width) * times
+        parts = (label, mean_colours(image, label), rows, weights)
+        found.append(fit_surrogate(given, number, *parts, Ridge(penalty)))
+    return found
 
 
 def random_switches(samples: int, superpixels: int, generator: torch.Generator) -> Tensor:

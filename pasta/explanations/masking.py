@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from torch import Tensor
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
 
+T = TypeVar("T")
 # Scores (rows,) of masked images (rows, 3, height, width) that are copies of the images with these
 # numbers (rows,).
 Score = Callable[[Tensor, Tensor], Tensor]
@@ -47,35 +49,6 @@ def target_scores(given: Given, copies: Sequence[Masked], logits: bool = False) 
     return masked_scores(score, copies, batch_rows(given))
 
 
-def superpixel_scores(
-    given: Given, labels: Sequence[Tensor], hidden: Sequence[Tensor], switches: Sequence[Tensor]
-) -> list[Tensor]:
-    """The target's probability where only some superpixels of an image can be seen.
-
-    For each image: ``labels`` (height, width) says to which superpixel a pixel belongs, ``hidden``
-    (3, height, width) what it looks like where its superpixel is switched off, ``switches``
-    (rows, superpixels) is true where one is on. Rows that are equal are computed once.
-    """
-    copies, places = [], []
-    for image, label, other, rows in zip(given.images, labels, hidden, switches, strict=True):
-        different, place = torch.unique(rows.to(image.device), dim=0, return_inverse=True)
-        copies.append(switched_copies(image, label, other, different))
-        places.append(place)
-    found = target_scores(given, copies)
-    return [scores[place] for scores, place in zip(found, places, strict=True)]
-
-
-def switched_copies(image: Tensor, labels: Tensor, hidden: Tensor, switches: Tensor) -> Masked:
-    """Copies of an image whose superpixels are switched on or off."""
-    pixels = labels.flatten()
-
-    def build(rows: slice) -> Tensor:
-        seen = switches[rows].index_select(1, pixels).view(-1, 1, *labels.shape)
-        return torch.where(seen, image, hidden)
-
-    return Masked(len(switches), build)
-
-
 def batch_rows(given: Given) -> int:
     """How many images one forward pass should have: the budget at most."""
     if given.images.device.type != "cpu":
@@ -103,6 +76,34 @@ def masked_scores(score: Score, copies: Sequence[Masked], budget: int) -> list[T
         else:
             budget = min(budget, total - start) // 2 or 1
     return list(torch.split(torch.cat(parts), counts)) if parts else [torch.empty(0)] * len(counts)
+
+
+def halve_until_it_fits(run: Callable[[int], T], rows: int) -> T:
+    """Call ``run(rows)``, and if memory runs out with half as many rows, and so on.
+
+    Parameters
+    ----------
+    run
+        Computes all there is to compute, so many images at a time.
+    rows
+        How many to begin with.
+
+    Raises
+    ------
+    PastaError
+        If there is no memory even for one image.
+    """
+    while True:
+        try:
+            return run(rows)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+        if rows == 1:
+            raise PastaError("there is not enough memory for a pass of one image")
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        rows //= 2
 
 
 def _rows(counts: Sequence[int], start: int, stop: int) -> Iterator[tuple[int, slice]]:

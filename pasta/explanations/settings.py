@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, Positive, Section
 
 
 class FactorizationParams(Section):
@@ -61,6 +61,58 @@ class ConceptRiseParams(Section):
     keep: Fraction = 0.5
 
 
+class IntegratedGradientsParams(Section):
+    """Integrated Gradients."""
+
+    steps: Count = 50  # on the straight way from the baseline to the image
+    baseline: float = 0.0  # the value of every pixel of the image that says nothing
+
+
+class SmoothGradParams(Section):
+    """SmoothGrad."""
+
+    samples: Count = 25  # noisy copies of an image
+    noise: Positive = 0.15  # standard deviation, as a share of the image's largest difference
+    samples_at_once: Count = 5  # copies in one pass: draws, and so results, depend on it
+
+
+class DeepLiftParams(Section):
+    """DeepLIFT with the rescale rule."""
+
+    baseline: float = 0.0
+
+
+class GradientShapParams(Section):
+    """Gradient SHAP (expected gradients)."""
+
+    samples: Count = 25  # random points between the baseline and the image
+    noise: NotNegative = 0.0  # standard deviation of what is added to the image
+    baseline: float = 0.0
+    samples_at_once: Count = 5  # points in one pass: draws, and so results, depend on it
+
+
+class OcclusionParams(Section):
+    """Occlusion by a square that moves over the image."""
+
+    window: Fraction = 0.125  # side of the square, as a share of the image's shorter side
+    stride: Fraction = 0.5  # by how much it moves, as a share of its own side
+    baseline: float = 0.0  # the value of pixels behind it
+
+
+class KpcaCamParams(Section):
+    """KPCA-CAM."""
+
+    kernel: Literal["sigmoid", "rbf", "poly", "cosine", "linear"] = "sigmoid"
+    gamma: Positive | None = None  # of the kernel; None is 1 / channels
+
+
+class FinerCamParams(Section):
+    """Finer-CAM."""
+
+    comparisons: Count = 3  # classes with the nearest scores, whose share is taken away
+    strength: NotNegative = 1.0  # of taking it away
+
+
 class MethodsParams(Section):
     """The methods that have something to set."""
 
@@ -71,6 +123,13 @@ class MethodsParams(Section):
     lime_cbm: ConceptLimeParams = ConceptLimeParams()
     shap_cbm: ConceptShapParams = ConceptShapParams()
     rise_cbm: ConceptRiseParams = ConceptRiseParams()
+    integrated_gradients: IntegratedGradientsParams = IntegratedGradientsParams()
+    smoothgrad: SmoothGradParams = SmoothGradParams()
+    deeplift: DeepLiftParams = DeepLiftParams()
+    gradient_shap: GradientShapParams = GradientShapParams()
+    occlusion: OcclusionParams = OcclusionParams()
+    kpca_cam: KpcaCamParams = KpcaCamParams()
+    finer_cam: FinerCamParams = FinerCamParams()
 
 
 class PerturbationParams(Section):

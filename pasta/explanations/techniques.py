@@ -129,6 +129,8 @@ def technique(key: str) -> Technique:
 
 def refusal(title: str, backbones: tuple[str, ...], backbone: str) -> str:
     """Why a method is not applied to a backbone."""
+    if not backbones:
+        return f"{title} is no technique of the experiment; pasta.explain computes it for any model"
     family = {name: MODELS.entry(name).metadata["family"] for name in ORDER}
     concept = all(family[name] == "concept" for name in backbones)
     if concept and family[backbone] != "concept":

@@ -64,6 +64,18 @@ METHODS = {
     "rise_cbm": "RISE-CBM",
     "labo": "LaBo-sample",
     "xnesyl": "X-NeSyL",
+    "saliency": "Saliency",
+    "input_x_gradient": "Input x Gradient",
+    "integrated_gradients": "Integrated Gradients",
+    "smoothgrad": "SmoothGrad",
+    "guided_backprop": "Guided Backpropagation",
+    "deeplift": "DeepLIFT",
+    "gradient_shap": "Gradient SHAP",
+    "occlusion": "Occlusion",
+    "kpca_cam": "KPCA-CAM",
+    "finer_cam": "Finer-CAM",
+    "shapley_cam": "Shapley-CAM",
+    "random_cam": "RandomCAM",
 }
 SCORERS = {
     **TITLES,

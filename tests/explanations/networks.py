@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -78,6 +81,12 @@ def covered_view() -> View:
 def pictures(number: int = 3, size: int = 16, seed: int = 1) -> Tensor:
     random = torch.Generator().manual_seed(seed)
     return torch.rand(number, 3, size, size, generator=random)
+
+
+def global_states() -> bytes:
+    """What the global generators of torch and NumPy would draw next."""
+    numpy_state = np.random.get_state()  # noqa: NPY002
+    return pickle.dumps((numpy_state, torch.get_rng_state().tolist()))
 
 
 def in_quadrant(maps: Tensor) -> Tensor:

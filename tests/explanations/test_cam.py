@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torchvision.models import resnet18
 from torchvision.models.vision_transformer import VisionTransformer
 
-from pasta.explanations import cam, factorization  # noqa: F401 (registers the methods)
+from pasta.explanations import cam  # noqa: F401 (registers the methods)
 from pasta.explanations.attribution import raw_maps, shown_maps
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.settings import FactorizationParams

@@ -14,7 +14,6 @@ from sklearn.linear_model import Ridge
 from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.concept_linear import reference
 from pasta.explanations.concept_perturbation import (
     kept_minus_hidden,
     lime_masks,
@@ -23,6 +22,7 @@ from pasta.explanations.concept_perturbation import (
     rise_masks,
 )
 from pasta.explanations.lime import ridge
+from pasta.explanations.self_explaining import reference
 from pasta.models.base import torch_generator
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
 from pasta.models.concept_parts import LinearHead

@@ -23,7 +23,13 @@ from pasta.explanations.superpixels import (
     segment,
     spread,
 )
-from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
+from tests.explanations.networks import (
+    global_states,
+    in_quadrant,
+    pictures,
+    quadrant_view,
+    small_view,
+)
 
 torch.set_num_threads(1)
 SETTINGS = LimeParams(samples=120, kernel_width=0.25, segmenter="slic", segments=16, penalty=1.0)
@@ -80,7 +86,7 @@ def test_coefficients_are_those_of_the_papers_formula() -> None:
             scores = view.logits(torch.tensor(np.array(shown))).softmax(1)[:, targets[number]]
         weights = np.array([literal_weight(row, 0.4) for row in rows])
         expected = literal_slopes(rows, scores.numpy(), weights, 0.3)
-        np.testing.assert_allclose(found[number].numpy(), expected, rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(found[number].numpy(), expected, rtol=1e-4, atol=1e-7)
 
 
 def test_ridge_of_several_problems_equals_scikit_learns_of_each() -> None:
@@ -169,7 +175,7 @@ def test_of_a_linear_function_each_superpixel_gets_what_hiding_it_takes_away() -
         inside = labels == number
         mean = image[0][:, inside].mean(1, keepdim=True)
         lost = float(((image[0][:, inside] - mean) * weights[:, inside]).sum())
-        assert float(found[number]) == pytest.approx(lost, abs=1e-6)
+        assert float(found[number]) == pytest.approx(lost, abs=1e-4)  # captum has single precision
 
 
 def test_a_signal_in_one_quadrant_is_found_there() -> None:
@@ -202,7 +208,9 @@ def test_the_seed_decides_and_nothing_else_does() -> None:
     view, images, targets = small_view(), pictures(2), torch.tensor([0, 1])
     one = lime(given(view, images, targets, seed=1))
     torch.manual_seed(99)
+    before = global_states()
     assert torch.equal(one, lime(given(view, images, targets, seed=1)))
+    assert global_states() == before
     assert not torch.allclose(one, lime(given(view, images, targets, seed=2)), rtol=1e-3)
 
 

@@ -11,13 +11,8 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View
-from pasta.explanations.masking import (
-    Masked,
-    batch_rows,
-    masked_scores,
-    superpixel_scores,
-    target_scores,
-)
+from pasta.explanations.masking import Masked, batch_rows, masked_scores, target_scores
+from pasta.explanations.superpixels import superpixel_scores
 from tests.explanations.networks import pictures, small_view
 
 torch.set_num_threads(1)

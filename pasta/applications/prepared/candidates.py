@@ -41,8 +41,13 @@ from pasta.explanations.base import Given, View
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.layers import resolve_layer
 from pasta.explanations.lime import kernel, random_switches, ridge
-from pasta.explanations.masking import superpixel_scores
-from pasta.explanations.superpixels import mean_colours, number_of, segment, spread
+from pasta.explanations.superpixels import (
+    mean_colours,
+    number_of,
+    segment,
+    spread,
+    superpixel_scores,
+)
 from pasta.explanations.techniques import Technique
 from pasta.explanations.techniques import technique as named
 from pasta.layout import Group

@@ -1,5 +1,14 @@
-"""CLIP-QDA-sample: how little of a concept has to change for another decision.
+"""Networks that explain themselves: B-cos networks by pixels, concept models by their concepts.
 
+**Linear heads.** The logit of the explained class is its bias plus, for each concept, weight times
+score. How much of it a concept contributes depends on what its score is compared with: the
+contribution is
+
+    weight[class, concept] x (score - reference),
+
+and with the logit of the reference these contributions sum to the logit of the image.
+
+**CLIP-QDA-sample.** How little of a concept has to change for another decision?
 Kazmierczak et al. (2024, doi:10.48550/arXiv.2312.00110) explain a decision by counterfactuals of
 one concept each. Let s be the concept scores of an image, c the explained class and, for concept j,
 
@@ -22,17 +31,92 @@ are roots of quadratic equations. They are solved exactly, in double precision.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, exact, method
+from pasta.models.base import ConceptModel
+from pasta.models.bcos import BcosClassifier
 from pasta.models.clip_qda import GaussianHead
+from pasta.models.concept_bottleneck import ConceptNetwork
 
 NEAREST = 1e-6  # standard deviations; nearer borders count as this near, to keep numbers finite
 _ROUNDING = 1e-9  # of a lead next to the sizes of what it is made of
+
+
+@method(
+    "bcos",
+    title="BCos",
+    functioning="interpretable latent space",
+    stage="ante-hoc",
+    sign="signed",
+    doi="10.1109/TPAMI.2024.3355155",
+    backbones=("resnet50_bcos",),
+    network=BcosClassifier,
+)
+def bcos(given: Given) -> Tensor:
+    """The contributions of all pixels; with the logit's constant they sum to the logit."""
+    return cast(BcosClassifier, given.view.network).contributions(given.images, given.targets)
+
+
+def reference(model: ConceptModel) -> Tensor:
+    """A score for each concept (concepts,) that says nothing about an image.
+
+    - CLIP's similarities are standardised: 0 is the mean of the training images, what is expected
+      of an image that one has not looked at.
+    - X-NeSyL's scores are those of the best detection: 0 is that of a part that was not found.
+      Parts speak for or against a class by being there.
+    - A concept bottleneck's scores say how probable it is that a concept is there. For the same
+      reason the reference is what it says of a concept that no training image has shown: not there.
+      One half, the logit 0, would not be neutral. The second half has seen scores that nearly
+      always are far below, and takes one half for evidence that the concept is there.
+    """
+    neutral = torch.zeros(len(model.concepts), device=compute.device_of(model))
+    extractor = model.extractor
+    if isinstance(extractor, ConceptNetwork):
+        unseen = extractor.unseen
+        neutral += unseen if extractor.score == "logit" else unseen.sigmoid()
+    return neutral
+
+
+def linear_contributions(
+    head: nn.Module, scores: Tensor, targets: Tensor, neutral: Tensor
+) -> Tensor:
+    """Weight of the target x (score - neutral score), for each image and concept."""
+    if not isinstance(head, nn.Linear):
+        raise PastaError(f"contributions need a linear head, not a {type(head).__name__}")
+    return head.weight.detach()[targets] * (scores - neutral)
+
+
+def _contributions(given: Given) -> Tensor:
+    """What each concept contributes to the logit of the target."""
+    model = given.view.require_concepts()
+    neutral = reference(model)
+    return linear_contributions(model.head, given.concept_scores, given.targets, neutral)
+
+
+for _key, _title, _doi in (
+    # what each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)
+    ("xnesyl", "X-NeSyL", "10.1016/j.inffus.2021.09.022"),
+    # what each concept contributes by not being as usual (Yan et al. 2023)
+    ("clip_linear", "CLIP-Linear-sample", "10.48550/arXiv.2308.03685"),
+    # the same for chosen concepts; all others contribute nothing (Yang et al. 2023)
+    ("labo", "LaBo-sample", "10.48550/arXiv.2211.11158"),
+):
+    method(
+        _key,
+        title=_title,
+        functioning="interpretable latent space",
+        doi=_doi,
+        attribution="concepts",
+        stage="ante-hoc",
+        sign="signed",
+        backbones=(_key,),
+    )(_contributions)
 
 
 @method(
