@@ -19,6 +19,7 @@ _GROUPS = {
     ("maps", "masks"): "From the map and a mask of the object",
     ("maps", "model", "images", "targets"): "From the map and the model",
     ("maps", "images", "targets", "explainer"): "By explaining again",
+    ("maps", "model", "images", "targets", "explainer"): "By explaining again, with the model",
 }
 _SUFFIXES = (".csv", ".parquet")
 
@@ -31,7 +32,8 @@ def metrics(
 
     *better* says whether higher or lower values are better, *signs* what becomes of negative
     relevance: it is kept (signed), made positive (absolute) or cut off (positive). Settings stand
-    with their defaults; `pasta measure --option` and `pasta.metrics.evaluate` change them.
+    with their defaults; `pasta measure --option` and `pasta.metrics.evaluate` change them. Names
+    that start with quantus/ are the metrics of Quantus.
     """
     rows = _listed(name)
     if as_json:
@@ -131,7 +133,12 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
     from pasta.metrics.catalog import METRICS
     from pasta.metrics.measuring import settings_of
 
-    entries = METRICS.entries() if name is None else [METRICS.entry(name)]
+    if name is None:
+        from pasta.metrics.quantus_metrics import list_metrics
+
+        entries = [*METRICS.entries(), *list_metrics()]
+    else:
+        entries = [METRICS.entry(name)]
     order = [*_GROUPS]
     rows = []
     for entry in sorted(entries, key=lambda one: order.index(one.metadata["needs"])):
@@ -149,11 +156,21 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
                 "variant": list(about["variant"]),
                 "no_value_for": list(about["refuses"]),
                 "doi": about["doi"],
-                "settings": {} if settings is None else settings.model_dump(mode="json"),
+                "settings": _plain_settings(settings),
                 "about": " ".join((inspect.getdoc(entry.value) or "").split()),
             }
         )
     return rows
+
+
+def _plain_settings(settings: Any) -> dict[str, Any]:
+    """Settings as numbers and words; functions by their names."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        plain: dict[str, Any] = settings.model_dump(mode="json")
+        return plain
+    return {key: getattr(value, "__name__", value) for key, value in settings.items()}
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:

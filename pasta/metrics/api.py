@@ -114,5 +114,8 @@ def cost(name: str, images: int = 1, base: MetricsParams = DEFAULTS, **options: 
     are given, come on top: one image, and one pass per image.
     """
     settings = settings_of(name, options, base)
-    each: Cost = METRICS.entry(name).metadata["cost"](settings)
+    count = METRICS.entry(name).metadata["cost"]
+    if count is None:
+        raise PastaError(f"nobody knows how many passes {name} makes; a dry run counts them")
+    each: Cost = count(settings)
     return each.times(images)

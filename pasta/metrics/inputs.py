@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,6 +147,15 @@ def _check_needs(inputs: Inputs, name: str) -> None:
             f"{name} needs {need}: it is a metric of {about['category']} that looks at "
             f"{', '.join(about['needs'])}"
         )
+    if about["changes_model"] and not _takes_model(inputs.explainer):
+        raise PastaError(
+            f"{name} explains changed copies of the model: it needs an explainer with a parameter "
+            "`model`, as in explainer(images, targets, model)"
+        )
+
+
+def _takes_model(explainer: Any) -> bool:
+    return "model" in inspect.signature(explainer).parameters
 
 
 def _map_size(inputs: Inputs) -> tuple[int, ...] | None:

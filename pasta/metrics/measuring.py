@@ -148,7 +148,7 @@ def _explained(inputs: Inputs, images: Any, targets: Any, rows: int) -> Tensor:
 
 def _measure_part(
     found: Measured,
-    settings: Section | None,
+    settings: Any,
     whole: Batch,
     part: slice,
     batches: dict[tuple[Any, ...], Batch],
@@ -194,11 +194,16 @@ def _chosen(whole: Batch, maps: Tensor, keep: list[int]) -> Batch:
     return replace(whole, maps=maps[keep], shared={}, **chosen)
 
 
-def settings_of(
-    name: str, options: Mapping[str, Any], base: MetricsParams = DEFAULTS
-) -> Section | None:
-    """The settings of a metric with some of them replaced, or an error that names the option."""
-    section_name = METRICS.entry(name).metadata["settings"]
+def settings_of(name: str, options: Mapping[str, Any], base: MetricsParams = DEFAULTS) -> Any:
+    """The settings of a metric with some of them replaced, or an error that names the option.
+
+    They are a section of the parameters, None where there is nothing to set, or a dictionary for
+    the metrics of Quantus.
+    """
+    about = METRICS.entry(name).metadata
+    if about["check_options"] is not None:
+        return about["check_options"]({**base.quantus.get(name.partition("/")[2], {}), **options})
+    section_name = about["settings"]
     section: Section | None = getattr(base, section_name) if section_name else None
     known = dict(section) if section is not None else {}
     for option in options:

@@ -24,6 +24,7 @@ from torch import Tensor
 from pasta import store, tables
 from pasta.compute import map_units, to_numpy
 from pasta.config import Params
+from pasta.errors import PastaError
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions
@@ -110,7 +111,11 @@ def wanted_metrics(settings: MeasureParams) -> list[Wanted]:
     """The metrics of the parameters in all their variants."""
     found: list[Wanted] = []
     for name in settings.names:
-        fields = METRICS.entry(name).metadata["variant"]
+        about = METRICS.entry(name).metadata
+        if about["changes_model"]:
+            raise PastaError(f"{name} explains changed copies of the model, which no stage can do")
+        settings_of(name, {}, settings)  # wrong options are an error before any work
+        fields = about["variant"]
         choices = product(*(getattr(settings, f"{one}s") for one in fields))
         found += [Wanted(name, dict(zip(fields, values, strict=True))) for values in choices]
     return found
@@ -218,6 +223,9 @@ def _images_at_once(unit: Unit, subjects: Subjects) -> int:
         return CHUNK
     settings = unit.source.settings
     copies = settings.max_sensitivity.samples * len(settings.noises)
+    for one in filter(_is_again, unit.wanted):
+        own = settings_of(one.name, one.options, settings)
+        copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
     pixels = int(np.prod(subjects.dataset.pixels.shape[1:3]))
     return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
 
