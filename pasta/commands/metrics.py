@@ -10,9 +10,8 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pasta.metrics.estimate import Estimate
-    from pasta.metrics.inputs import Inputs
-    from pasta.metrics.measuring import Wanted
+    from pasta.metrics.api import Inputs, Wanted
+    from pasta.metrics.given import Estimate
 
 _GROUPS = {
     ("maps",): "From the map alone",
@@ -105,17 +104,17 @@ def measure(
     prints the means. A map that is all zero, constant or not a number gets a status and no value.
     `--dry-run` tells the number of forward passes and the time before you wait for it.
     """
-    from pasta.metrics.given import wanted_metrics
+    from pasta.metrics.given import parse_metrics
 
     if out is None and not dry_run:
         raise typer.BadParameter("give --out FILE, or --dry-run")
     if out is not None and out.suffix not in _SUFFIXES:
         raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(_SUFFIXES)}")
-    wanted = wanted_metrics(metrics, option or [])
+    wanted = parse_metrics(metrics, option or [])
     inputs = _inputs(maps, images, targets, masks, model, explainer)
     _check(inputs, wanted)
     if dry_run:
-        from pasta.metrics.estimate import estimate
+        from pasta.metrics.given import estimate
 
         _print_estimate(estimate(wanted, inputs, batch_size))
         return
@@ -130,8 +129,8 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
     import inspect
     import math
 
+    from pasta.metrics.api import get_settings
     from pasta.metrics.catalog import METRICS
-    from pasta.metrics.measuring import settings_of
 
     if name is None:
         from pasta.metrics.quantus_metrics import list_metrics
@@ -142,7 +141,7 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
     order = [*_GROUPS]
     rows = []
     for entry in sorted(entries, key=lambda one: order.index(one.metadata["needs"])):
-        about, settings = entry.metadata, settings_of(entry.key, {})
+        about, settings = entry.metadata, get_settings(entry.key, {})
         rows.append(
             {
                 "metric": entry.key,
@@ -196,7 +195,7 @@ def _inputs(
     explainer: str | None,
 ) -> Inputs:
     from pasta.metrics import given
-    from pasta.metrics.inputs import Inputs
+    from pasta.metrics.api import Inputs
 
     relevance = given.read_maps(maps)
     pictures = None if images is None else given.read_images(images, relevance)
@@ -205,8 +204,8 @@ def _inputs(
         None if pictures is None else lambda part: given.as_floats(pictures[part]),
         None if targets is None else given.read_targets(targets, len(relevance)),
         None if masks is None else given.read_masks(masks, relevance),
-        None if model is None else given.named_model(model),
-        None if explainer is None else given.named_object(explainer, "explainer"),
+        None if model is None else given.make_model(model),
+        None if explainer is None else given.import_object(explainer, "explainer"),
     )
 
 
@@ -231,8 +230,8 @@ def _measured(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from pasta.metrics.estimate import SAMPLES
-    from pasta.metrics.measuring import measure
+    from pasta.metrics.api import measure
+    from pasta.metrics.given import SAMPLES
     from pasta.progress import bar
 
     parts = []

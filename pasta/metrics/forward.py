@@ -74,8 +74,8 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
     """
     if not callable(model):
         raise PastaError(f"the model is a {type(model).__name__}, expected something to call")
-    convert, own = _conversion(model, softmax)
-    outputs = convert(_tried(model, images[:1]))
+    convert, own = _find_conversion(model, softmax)
+    outputs = convert(_try_model(model, images[:1]))
     if not bool(outputs.isfinite().all()):
         raise PastaError("the model's outputs are not finite for the first image")
     if probabilities and softmax is None and not own and not _are_probabilities(outputs):
@@ -95,7 +95,7 @@ def forward_rows(images: Tensor, batch_size: int | None) -> int:
     return batch_rows(Given(View(nn.Identity()), images[:1], torch.zeros(1, dtype=torch.long)))
 
 
-def _conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Tensor], bool]:
+def _find_conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Tensor], bool]:
     if softmax is None and isinstance(model, Classifier):
         return model.to_probabilities, True
     if softmax:
@@ -103,7 +103,7 @@ def _conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Te
     return lambda outputs: outputs, False
 
 
-def _tried(network: Model, image: Tensor) -> Tensor:
+def _try_model(network: Model, image: Tensor) -> Tensor:
     size = " x ".join(map(str, image.shape[1:]))
     try:
         with torch.inference_mode():

@@ -65,7 +65,7 @@ from pasta.metrics.base import (
     require,
 )
 from pasta.metrics.forward import Scorer
-from pasta.metrics.robustness import explained
+from pasta.metrics.robustness import ask_explainer
 from pasta.registry import Entry, Registry, did_you_mean
 from pasta.seeds import entropy
 
@@ -278,7 +278,7 @@ def _explain_func(batch: Batch, gives_model: bool) -> Callable[..., NDArray[np.f
             given = model.network if isinstance(model, _Network) else model
             return explainer(noisy, wanted, model=given)
 
-        maps = explained(ask, images, classes, batch.maps.shape[1:])
+        maps = ask_explainer(ask, images, classes, batch.maps.shape[1:])
         return np.array(to_numpy(maps)[:, None], np.float32)
 
     return explain

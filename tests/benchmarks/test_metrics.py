@@ -23,7 +23,7 @@ from torchvision.models import resnet18
 
 from pasta.metrics.api import cost, curves, evaluate
 from pasta.metrics.forward import forward_rows
-from pasta.metrics.imputation import impute
+from pasta.metrics.removal import impute
 from tests.metrics.known import sparse_solve
 
 Array = NDArray[Any]

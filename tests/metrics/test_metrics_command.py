@@ -16,11 +16,9 @@ from typer.testing import CliRunner
 
 from pasta.commands.metrics import measure, metrics
 from pasta.errors import PastaError
-from pasta.metrics.api import evaluate
+from pasta.metrics.api import Inputs, evaluate
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.estimate import estimate
-from pasta.metrics.given import wanted_metrics
-from pasta.metrics.inputs import Inputs
+from pasta.metrics.given import estimate, parse_metrics
 from pasta.metrics.quantus_metrics import list_metrics
 from tests.conftest import names
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
@@ -231,7 +229,7 @@ def test_maps_that_show_nothing_get_a_status_and_are_counted(place: Path) -> Non
 @pytest.mark.parametrize("with_targets", [True, False])
 @pytest.mark.parametrize("number", [3, 70])
 def test_a_dry_run_counts_the_passes_that_are_really_made(number: int, with_targets: bool) -> None:
-    wanted = wanted_metrics(
+    wanted = parse_metrics(
         "sufficiency,faithfulness,pixel_flipping,deletion,insertion,faithfulness_correlation,"
         "road,max_sensitivity,sparseness,iou",
         ["steps=4", "subsets=5", "percentages=[10, 50]", "samples=3", "step=30"],

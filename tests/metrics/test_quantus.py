@@ -12,9 +12,9 @@ from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlated, score_falls
+from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
-from pasta.metrics.imputation import impute
+from pasta.metrics.removal import impute
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
@@ -103,7 +103,7 @@ def test_faithfulness_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
         scorer=scorer_of(model, images, True, False),
     )
     falls = score_falls(batch, DEFAULTS.faithfulness_correlation, list(subsets))
-    found = correlated(batch, list(subsets), falls)
+    found = correlate_subsets(batch, list(subsets), falls)
     np.testing.assert_allclose(found.values.numpy(), expected, atol=LIMIT)
 
 

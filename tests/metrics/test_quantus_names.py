@@ -19,9 +19,8 @@ from torch import Tensor, nn
 from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.metrics import quantus_metrics, runner
-from pasta.metrics.api import cost, curves, evaluate
+from pasta.metrics.api import cost, curves, evaluate, get_settings
 from pasta.metrics.base import METRICS, Batch
-from pasta.metrics.measuring import settings_of
 from pasta.metrics.quantus_metrics import NO_VALUE_PER_SAMPLE, list_metrics
 from pasta.seeds import entropy
 from tests.explanations.networks import SmallNet, pictures
@@ -382,8 +381,8 @@ def test_the_stage_refuses_what_it_cannot_do_before_any_work(group: Group) -> No
         with pytest.raises(PastaError, match=words):
             measured(group, names=names)
     own = metrics(quantus={"MaxSensitivity": {"nr_samples": 2}})
-    assert settings_of("quantus/MaxSensitivity", {}, own)["nr_samples"] == 2
-    assert settings_of("quantus/MaxSensitivity", {"nr_samples": 3}, own)["nr_samples"] == 3
+    assert get_settings("quantus/MaxSensitivity", {}, own)["nr_samples"] == 2
+    assert get_settings("quantus/MaxSensitivity", {"nr_samples": 3}, own)["nr_samples"] == 3
     with pytest.raises(PastaError, match="no option 'samples'"):
         wrong = {"MaxSensitivity": {"samples": 2}}
         measured(group, names=["quantus/MaxSensitivity"], quantus=wrong)
