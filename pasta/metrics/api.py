@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -249,9 +251,28 @@ def measure(
     finite: bool = False,
     base: MetricsParams = DEFAULTS,
 ) -> list[Measured]:
-    """Several metrics of the same samples, which share the forward passes they have in common.
+    """Measure several metrics of the same samples, sharing the forward passes they have in common.
 
-    With ``finite``, maps that hold NaN are an error before any work; else they get a status.
+    Parameters
+    ----------
+    wanted
+        Metrics by name, with the options that differ from ``base``.
+    inputs
+        Maps, images and whatever else the metrics need.
+    seed
+        Of what is random, which otherwise depends on an image's content only.
+    batch_size
+        Images in one forward pass; None takes as many as fit the memory well.
+    softmax
+        As in :func:`evaluate`.
+    finite
+        Whether maps that hold NaN are an error before any work; else they get a status.
+    base
+        Settings of all metrics.
+
+    Returns
+    -------
+    Values and statuses of each metric, in the order of ``wanted``.
     """
     names = [one.name for one in wanted]
     settings = [get_settings(one.name, one.options, base) for one in wanted]
@@ -367,7 +388,20 @@ def _write(found: Measured, result: Result, places: Sequence[int]) -> None:
 
 
 def find_usable(maps: Tensor, name: str) -> tuple[Tensor, list[Status], tuple[int, ...]]:
-    """Maps as a metric looks at them, what they are, and those it has something to say about."""
+    """Find the maps that a metric has something to say about.
+
+    Parameters
+    ----------
+    maps
+        Relevance (n, height, width).
+    name
+        The metric's key.
+
+    Returns
+    -------
+    Maps with signs as the metric looks at them, the status of each, and the numbers of those to
+    measure.
+    """
     about = METRICS.entry(name).metadata
     sign: Sign = about["sign"]
     if sign != "signed":
@@ -384,10 +418,21 @@ def _choose(whole: Batch, maps: Tensor, keep: list[int]) -> Batch:
 
 
 def get_settings(name: str, options: Mapping[str, Any], base: MetricsParams = DEFAULTS) -> Any:
-    """The settings of a metric with some of them replaced, or an error that names the option.
+    """Get the settings of a metric, or raise an error that names the wrong option.
 
-    They are a section of the parameters, None where there is nothing to set, or a dictionary for
-    the metrics of Quantus.
+    Parameters
+    ----------
+    name
+        The metric's key.
+    options
+        Settings that replace those of ``base``.
+    base
+        Settings of all metrics.
+
+    Returns
+    -------
+    A section of the parameters, None where there is nothing to set, or a dictionary for the metrics
+    of Quantus.
     """
     about = METRICS.entry(name).metadata
     if about["check_options"] is not None:
@@ -438,12 +483,13 @@ def evaluate(
     return_status: bool = False,
     **options: Any,
 ) -> Floats | tuple[Floats, list[str]]:
-    """One metric of many explanations, one value per sample.
+    """Measure one metric of many explanations, with one value per sample.
 
     Parameters
     ----------
     name
-        A key as listed by ``pasta metrics``: faithfulness, sparseness, ...
+        A key as listed by ``pasta metrics``: faithfulness, sparseness, ... or quantus/ and the
+        name of a class of Quantus, as in quantus/MaxSensitivity.
     maps
         Relevance (n, height, width), of the images' size. Robustness can do without: the explainer
         gives them.
@@ -455,7 +501,8 @@ def evaluate(
     targets
         The class that was explained, for each image; None takes the predicted ones.
     explainer
-        Images and targets to maps, for metrics that explain again.
+        Images and targets to maps, for metrics that explain again. With a parameter ``model`` it
+        also serves the metrics of Quantus that change the model.
     masks
         Where the object is, (n, height, width), true or 1 inside, for localisation.
     seed
@@ -467,14 +514,15 @@ def evaluate(
         they are, and it is an error if a metric needs probabilities and they are none.
     return_status
         Also return why there is no value, for each sample: "ok", or "zero", "constant", "nan" (what
-        the map is), "nan output", "constant output", "empty mask", ... Without it, maps that hold
-        NaN are an error.
+        the map is), "nan output", "constant output", "empty mask", ..., or what Quantus says.
+        Without it, maps that hold NaN are an error.
     **options
         The metric's settings, where they should differ from the defaults.
 
     Returns
     -------
-    Values (n,), NaN where there is none; with ``return_status`` also the statuses.
+    Values (n,), NaN where there is none; with ``return_status`` also the statuses. Without, a
+    warning counts what Quantus could not measure, and why.
     """
     inputs = Inputs(maps, images, targets, masks, model, explainer)
     [found] = measure(
@@ -485,13 +533,26 @@ def evaluate(
         softmax=softmax,
         finite=not return_status,
     )
-    return (found.values, found.statuses) if return_status else found.values
+    if return_status:
+        return found.values, found.statuses
+    without = Counter(status for status in found.statuses if status != "ok")
+    if name.startswith("quantus/") and without:
+        counted = "; ".join(f"{number} {status}" for status, number in without.items())
+        warnings.warn(f"{name} has no value for some samples: {counted}", stacklevel=2)
+    return found.values
 
 
 def curves(name: str, *, maps: Maps, seed: int = 0, **rest: Any) -> Floats:
-    """The curves (n, points) behind a metric's values, for metrics that look at curves.
+    """Compute the curves behind a metric's values, for metrics that look at curves.
 
-    Takes what :func:`evaluate` takes; rows of samples without a value are NaN.
+    Parameters
+    ----------
+    name, maps, seed, **rest
+        As in :func:`evaluate`.
+
+    Returns
+    -------
+    Curves (n, points); rows of samples without a value are NaN.
     """
     own = {key: rest.pop(key) for key in list(rest) if key in Inputs.__dataclass_fields__}
     how = {key: rest.pop(key) for key in ("batch_size", "softmax") if key in rest}
@@ -502,10 +563,25 @@ def curves(name: str, *, maps: Maps, seed: int = 0, **rest: Any) -> Floats:
 
 
 def cost(name: str, images: int = 1, base: MetricsParams = DEFAULTS, **options: Any) -> Cost:
-    """How many forward passes, and how many maps from the explainer, a metric needs.
+    """Count the forward passes and the maps from the explainer that a metric needs.
 
     The look at the model before any work and the search for predicted classes, where no targets
     are given, come on top: one image, and one pass per image.
+
+    Parameters
+    ----------
+    name
+        The metric's key; the cost of the metrics of Quantus is not known.
+    images
+        How many samples there are.
+    base
+        Settings of all metrics.
+    **options
+        Settings that replace those of ``base``.
+
+    Returns
+    -------
+    The cost for all images.
     """
     settings = get_settings(name, options, base)
     count = METRICS.entry(name).metadata["cost"]

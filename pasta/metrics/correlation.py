@@ -41,7 +41,21 @@ def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Resul
 
 
 def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Tensor]) -> Tensor:
-    """How much each image's score (rows) falls without each of its subsets (columns)."""
+    """Ask how much each image's score falls without each of its subsets of pixels.
+
+    Parameters
+    ----------
+    batch
+        Images, targets and the model.
+    settings
+        What stands where pixels are not there.
+    subsets
+        For each image the numbers (subsets, size) of pixels.
+
+    Returns
+    -------
+    Falls (images, subsets).
+    """
     copies = []
     for image, chosen in zip(require(batch.images), subsets, strict=True):
         perturb = make_replacement(image, make_filling(image, settings))
@@ -51,14 +65,14 @@ def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Ten
 
 
 def correlate_subsets(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
-    """The metric for given subsets: for each image the numbers (subsets, size) of pixels."""
+    """Compute the metric from subsets, as in :func:`score_falls`, and the falls without them."""
     pairs = zip(precise(batch.maps.flatten(1)), subsets, strict=True)
     sums = torch.stack([one[chosen.to(one.device)].sum(1) for one, chosen in pairs])
     return correlate_rows(sums, falls)
 
 
 def remove_subsets(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
-    """Copies of an image without some of its pixels."""
+    """Make copies of an image without some of its pixels."""
 
     def build(rows: slice) -> Tensor:
         numbers = chosen[rows]
@@ -70,13 +84,24 @@ def remove_subsets(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Maske
 
 
 def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
-    """Row by row; undefined, and said so, where one of the two does not vary."""
+    """Correlate two arrays row by row.
+
+    Parameters
+    ----------
+    sums, falls
+        Shape (rows, subsets).
+
+    Returns
+    -------
+    Pearson's correlation of each row, NaN where one of the two does not vary, and the statuses,
+    which say so.
+    """
     found = correlate_rows(sums, falls)
     return found.values, found.statuses()
 
 
 def correlate_rows(sums: Tensor, falls: Tensor) -> Result:
-    """The same as a metric's result."""
+    """Correlate two arrays row by row, as :func:`pearson` does; returns a metric's result."""
     one, other = sums - sums.mean(1, keepdim=True), falls - falls.mean(1, keepdim=True)
     lengths = one.norm(dim=1), other.norm(dim=1)
     values = (one * other).sum(1) / (lengths[0] * lengths[1])

@@ -69,8 +69,21 @@ def evaluating(model: Any) -> Iterator[None]:
 def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: bool) -> Scorer:
     """Look at a model by one image, before any work.
 
-    ``softmax`` None takes a model's outputs as they are, and where ``probabilities`` are needed
-    they must be such. Classifiers of this project say themselves how logits become probabilities.
+    Parameters
+    ----------
+    model
+        Images to outputs (n, classes).
+    images
+        At least one image.
+    softmax
+        Whether outputs are logits that become probabilities. None takes them as they are;
+        classifiers of this project say themselves how logits become probabilities.
+    probabilities
+        Whether it is an error if the outputs are no probabilities.
+
+    Returns
+    -------
+    The model as metrics see it.
     """
     if not callable(model):
         raise PastaError(f"the model is a {type(model).__name__}, expected something to call")

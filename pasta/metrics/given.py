@@ -35,7 +35,17 @@ _ROWS = 64  # that are looked at at a time
 
 
 def read_maps(file: Path) -> Array:
-    """Maps (n, height, width), memory-mapped."""
+    """Read maps, memory-mapped.
+
+    Parameters
+    ----------
+    file
+        An array (n, height, width) or (n, 1, height, width).
+
+    Returns
+    -------
+    Maps (n, height, width).
+    """
     expected = "numbers of the shape n x height x width"
     maps = _read_numbers(file, expected)
     if maps.ndim == 4 and maps.shape[1] == 1:
@@ -46,9 +56,19 @@ def read_maps(file: Path) -> Array:
 
 
 def read_images(file: Path, maps: Array) -> Array:
-    """Images (n, channels, height, width) as floats, memory-mapped where they are such.
+    """Read images, memory-mapped, and check that they fit the maps.
 
-    Bytes n x height x width x channels, as image files hold them, become floats from 0 to 1.
+    Parameters
+    ----------
+    file
+        Floats (n, channels, height, width), or bytes (n, height, width, channels) as image files
+        hold them, which :func:`as_floats` makes floats from 0 to 1.
+    maps
+        The maps (n, height, width) that belong to them.
+
+    Returns
+    -------
+    Images (n, channels, height, width), floats or bytes.
     """
     expected = "floats n x channels x height x width, or bytes n x height x width x channels"
     images = _read_numbers(file, expected)
@@ -69,7 +89,19 @@ def as_floats(images: Array) -> NDArray[np.float32]:
 
 
 def read_masks(file: Path, maps: Array) -> Array:
-    """Masks (n, height, width), memory-mapped."""
+    """Read masks, memory-mapped, and check that they fit the maps.
+
+    Parameters
+    ----------
+    file
+        Numbers from 0 to 1 (n, height, width).
+    maps
+        The maps that belong to them.
+
+    Returns
+    -------
+    Masks (n, height, width).
+    """
     masks = _read_numbers(file, "numbers from 0 to 1 of the shape n x height x width")
     _check_size(file, masks.shape, maps)
     for start in range(0, len(masks), _ROWS):
@@ -82,7 +114,19 @@ def read_masks(file: Path, maps: Array) -> Array:
 
 
 def read_targets(file: Path, number: int) -> NDArray[np.int64]:
-    """Class numbers: an array, or a CSV file with a column ``target`` or one column only."""
+    """Read class numbers.
+
+    Parameters
+    ----------
+    file
+        An array, or a CSV file with a column ``target`` or one column only.
+    number
+        How many there must be.
+
+    Returns
+    -------
+    Class numbers (n,).
+    """
     expected = f"{number} class numbers from 0 on, one for each map"
     if file.suffix == ".csv":
         found = _read_csv_targets(file)
@@ -119,7 +163,19 @@ def _read_csv_targets(file: Path) -> NDArray[np.int64]:
 
 
 def import_object(name: str, what: str) -> Any:
-    """What ``module:function`` names; modules are also looked for in the working directory."""
+    """Import what a user names; modules are also looked for in the working directory.
+
+    Parameters
+    ----------
+    name
+        ``module:function``.
+    what
+        What it should be, for error messages.
+
+    Returns
+    -------
+    Something to call.
+    """
     module_name, colon, attribute = name.partition(":")
     if not (module_name and colon and attribute):
         raise PastaError(f"the {what} is {name!r}, expected module:function, e.g. mine:{what}")
@@ -141,7 +197,17 @@ def import_object(name: str, what: str) -> Any:
 
 
 def make_model(name: str) -> Any:
-    """The model that a function returns, or the model itself if the name is that of one."""
+    """Make the model that a user names.
+
+    Parameters
+    ----------
+    name
+        ``module:function`` of a function that returns a model, or of a model.
+
+    Returns
+    -------
+    The model.
+    """
     found = import_object(name, "model")
     try:
         model = found if isinstance(found, nn.Module) else found()
@@ -155,8 +221,19 @@ def make_model(name: str) -> Any:
 
 
 def parse_metrics(names: str, options: Sequence[str]) -> list[Wanted]:
-    """Metrics by name, with options ``option=value`` for all that have it, or
-    ``metric.option=value`` for one."""
+    """Parse the metrics and options of a command line.
+
+    Parameters
+    ----------
+    names
+        Metrics with commas between.
+    options
+        ``option=value`` for all metrics that have it, or ``metric.option=value`` for one.
+
+    Returns
+    -------
+    Each metric with its options, which have been checked.
+    """
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     if not chosen:
         raise PastaError("there is no metric to measure; `pasta metrics` lists them")
@@ -265,7 +342,21 @@ class _Counting:
 
 
 def estimate(wanted: Sequence[Wanted], inputs: Inputs, batch_size: int | None = None) -> Estimate:
-    """Count the passes that ``measure`` would make in parts of :data:`SAMPLES`, and time a few."""
+    """Count the passes that ``measure`` would make in parts of :data:`SAMPLES`, and time a few.
+
+    Parameters
+    ----------
+    wanted
+        Metrics with their options.
+    inputs
+        Maps, images and whatever else the metrics need.
+    batch_size
+        Images in one forward pass.
+
+    Returns
+    -------
+    The work for all samples, and about how long it takes here.
+    """
     passes, explanations, seconds = 0, 0, 0.0
     for group in _group_alike(wanted):
         kept = [

@@ -86,7 +86,7 @@ def rank_pixels(batch: Batch) -> list[Tensor]:
 
 
 def rank_map(one: Tensor, generator: torch.Generator) -> Tensor:
-    """The ranks of one map."""
+    """Rank the pixels of one map."""
     mixed = torch.randperm(one.numel(), generator=generator).to(one.device)
     order = mixed[one.flatten()[mixed].argsort(descending=True, stable=True)]
     places = torch.empty_like(order)
@@ -95,7 +95,7 @@ def rank_map(one: Tensor, generator: torch.Generator) -> Tensor:
 
 
 def score_images(batch: Batch) -> Tensor:
-    """The target's score (n,) of the images as they are."""
+    """Ask for the target's score (n,) of the images as they are."""
 
     def compute() -> Tensor:
         copies = [Masked(1, image[None].__getitem__) for image in require(batch.images)]
@@ -106,7 +106,23 @@ def score_images(batch: Batch) -> Tensor:
 
 
 def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) -> Masked:
-    """Copies with so many of the most (or least) relevant pixels perturbed."""
+    """Make copies of an image with ever more of its pixels perturbed.
+
+    Parameters
+    ----------
+    rank
+        The place of each pixel (height, width), 0 for the most relevant one.
+    counts
+        How many pixels are perturbed in each copy.
+    perturb
+        What becomes of them.
+    most
+        Whether the most relevant pixels are perturbed, else the least relevant ones.
+
+    Returns
+    -------
+    The copies, made when they are needed.
+    """
     last = rank.numel() - 1
     place = rank if most else last - rank
 
@@ -117,15 +133,30 @@ def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = Tru
 
 
 def count_pixels(percentages: Sequence[float], pixels: int) -> Tensor:
-    """How many pixels these percentages are, rounded down."""
+    """Count how many pixels these percentages are, rounded down."""
     return torch.tensor([int(pixels * part / 100) for part in percentages])
 
 
 def make_perturbation(batch: Batch, number: int, settings: Any, kind: str) -> Perturb:
-    """The perturbation of one image.
+    """Make the perturbation of one image.
 
     Its noise is drawn once, so that copies differ in the pixels that are perturbed and in nothing
     else, and every map of an image meets the same noise.
+
+    Parameters
+    ----------
+    batch
+        Images and the seed.
+    number
+        Which of the images.
+    settings
+        How strong each kind of perturbation is.
+    kind
+        "uniform", "gaussian", "black" or "road".
+
+    Returns
+    -------
+    A function from removed pixels (rows, height, width) to copies of the image.
     """
     image = require(batch.images)[number]
     random = batch.generator(number, "perturbation", kind)
@@ -141,12 +172,12 @@ def make_perturbation(batch: Batch, number: int, settings: Any, kind: str) -> Pe
 
 
 def make_replacement(image: Tensor, filling: Tensor) -> Perturb:
-    """Other values for removed pixels."""
+    """Make a perturbation that puts other values into removed pixels."""
     return lambda removed: torch.where(removed[:, None], filling, image)
 
 
 def make_imputation(image: Tensor, noise: Tensor) -> Perturb:
-    """Noisy linear imputation of removed pixels."""
+    """Make a perturbation that imputes removed pixels and adds noise to them."""
 
     def copies(removed: Tensor) -> Tensor:
         solved = impute(image.expand(len(removed), -1, -1, -1), removed)
@@ -156,7 +187,7 @@ def make_imputation(image: Tensor, noise: Tensor) -> Perturb:
 
 
 def make_filling(image: Tensor, settings: Any) -> Tensor:
-    """What stands where a pixel is not there."""
+    """Make the image that stands where pixels are not there."""
     if settings.filling == "black":
         return torch.full_like(image, settings.black)
     if settings.filling == "mean":
@@ -165,7 +196,7 @@ def make_filling(image: Tensor, settings: Any) -> Tensor:
 
 
 def blur_image(image: Tensor, deviation: float) -> Tensor:
-    """The image out of focus: a Gaussian kernel of 11 x 11 pixels, less in tiny images."""
+    """Blur an image: a Gaussian kernel of 11 x 11 pixels, less in tiny images."""
     half = min(_KERNEL // 2, min(image.shape[1:]) - 1)
     places = torch.arange(-half, half + 1, dtype=image.dtype, device=image.device)
     weights = torch.softmax(-(places**2) / (2 * deviation**2), 0)

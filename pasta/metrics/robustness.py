@@ -77,7 +77,23 @@ def _make_noisy(batch: Batch, number: int, settings: SensitivityParams) -> Maske
 def ask_explainer(
     explainer: Explainer, images: Tensor, targets: Tensor, size: torch.Size
 ) -> Tensor:
-    """Maps (n, height, width) of an explainer, which may use gradients."""
+    """Ask an explainer, which may use gradients, and check what it returns.
+
+    Parameters
+    ----------
+    explainer
+        Images and targets to maps.
+    images
+        Shape (n, channels, height, width).
+    targets
+        The class to explain for each image.
+    size
+        Height and width that the maps must have.
+
+    Returns
+    -------
+    Maps (n, height, width).
+    """
     # The scores of copies are computed where gradients are off for good; copies made outside of
     # that are ordinary tensors again.
     with torch.inference_mode(False), torch.enable_grad():

@@ -210,7 +210,17 @@ def measure_group(
 
 
 def list_wanted(settings: MeasureParams) -> list[Wanted]:
-    """The metrics of the parameters in all their variants."""
+    """List the metrics of the parameters in all their variants.
+
+    Parameters
+    ----------
+    settings
+        The section ``metrics`` of the parameters.
+
+    Returns
+    -------
+    Metrics with the options of each variant.
+    """
     found: list[Wanted] = []
     for name in settings.names:
         about = METRICS.entry(name).metadata
@@ -245,7 +255,17 @@ def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) ->
 
 
 def measure_unit(unit: Unit) -> Arrays:
-    """The rows of the table that a unit adds, and their seconds."""
+    """Measure a unit.
+
+    Parameters
+    ----------
+    unit
+        Metrics of some rows of techniques.
+
+    Returns
+    -------
+    The rows that it adds to the table, column by column, with their seconds.
+    """
     subjects = _open_subjects(unit.source)
     settings, params = unit.source.settings, unit.source.params
     ours = {one: subjects[Technique(one, unit.backbone)] for one in unit.methods}

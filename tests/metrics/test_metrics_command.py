@@ -182,9 +182,10 @@ def test_metrics_of_quantus_are_measured_by_name_and_with_options(place: Path) -
     table = pd.read_csv("values.csv")
     found, road = (table[table["metric"] == one] for one in (name, "quantus/ROAD"))
     given: Any = {key: np.load(f"{key}.npy") for key in ("maps", "images", "targets")}
-    expected = evaluate(name, **given, model=bright_model(), features_in_step=72)
+    given |= {"model": bright_model(), "return_status": True}
+    expected, statuses = evaluate(name, **given, features_in_step=72)
     np.testing.assert_allclose(found["value"], expected, rtol=1e-6)
-    assert found["status"].tolist() == ["zero"] + ["ok"] * 4
+    assert found["status"].tolist() == statuses == ["zero"] + ["ok"] * 4
     assert road["status"].str.contains("Error: ").sum() == 4
     assert "1 zero" in text
     dry = said("measure", "maps.npy", *GIVEN, "--metrics", "quantus/PixelFlipping", "--dry-run")

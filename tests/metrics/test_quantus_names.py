@@ -159,6 +159,14 @@ def test_an_error_of_quantus_is_the_status_of_each_sample(name: str) -> None:
     assert statuses[0] == f"{raised.type.__name__}: {message}"[:160]
 
 
+def test_errors_are_counted_in_a_warning_if_nobody_asks_for_statuses() -> None:
+    with pytest.warns(
+        UserWarning, match="quantus/ROAD has no value for some samples: .*IndexError"
+    ):
+        values = evaluate("quantus/ROAD", **given())
+    assert np.isnan(values).all()
+
+
 def test_an_error_of_one_sample_leaves_the_others_their_values() -> None:
     own = given()
 
