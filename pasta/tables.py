@@ -344,7 +344,7 @@ METRIC_VALUES = _add(
         ("sample_id", "metric", "variant"),
         {
             "sample_id": _SAMPLE,
-            "metric": a_name("a metric"),
+            "metric": a_text("a metric", matching(r"\S+", "a metric")),
             "variant": a_text("the metric's variant, or empty text"),
             "value": a_number("any number; empty unless the status is ok", nullable=True),
             "direction": one_of(("higher", "lower")),

@@ -10,15 +10,15 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pasta.metrics.estimate import Estimate
-    from pasta.metrics.inputs import Inputs
-    from pasta.metrics.measuring import Wanted
+    from pasta.metrics.api import Inputs, Wanted
+    from pasta.metrics.given import Estimate
 
 _GROUPS = {
     ("maps",): "From the map alone",
     ("maps", "masks"): "From the map and a mask of the object",
     ("maps", "model", "images", "targets"): "From the map and the model",
     ("maps", "images", "targets", "explainer"): "By explaining again",
+    ("maps", "model", "images", "targets", "explainer"): "By explaining again, with the model",
 }
 _SUFFIXES = (".csv", ".parquet")
 
@@ -31,7 +31,8 @@ def metrics(
 
     *better* says whether higher or lower values are better, *signs* what becomes of negative
     relevance: it is kept (signed), made positive (absolute) or cut off (positive). Settings stand
-    with their defaults; `pasta measure --option` and `pasta.metrics.evaluate` change them.
+    with their defaults; `pasta measure --option` and `pasta.metrics.evaluate` change them. Names
+    that start with quantus/ are the metrics of Quantus.
     """
     rows = _listed(name)
     if as_json:
@@ -103,17 +104,17 @@ def measure(
     prints the means. A map that is all zero, constant or not a number gets a status and no value.
     `--dry-run` tells the number of forward passes and the time before you wait for it.
     """
-    from pasta.metrics.given import wanted_metrics
+    from pasta.metrics.given import parse_metrics
 
     if out is None and not dry_run:
         raise typer.BadParameter("give --out FILE, or --dry-run")
     if out is not None and out.suffix not in _SUFFIXES:
         raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(_SUFFIXES)}")
-    wanted = wanted_metrics(metrics, option or [])
+    wanted = parse_metrics(metrics, option or [])
     inputs = _inputs(maps, images, targets, masks, model, explainer)
     _check(inputs, wanted)
     if dry_run:
-        from pasta.metrics.estimate import estimate
+        from pasta.metrics.given import estimate
 
         _print_estimate(estimate(wanted, inputs, batch_size))
         return
@@ -128,14 +129,19 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
     import inspect
     import math
 
+    from pasta.metrics.api import get_settings
     from pasta.metrics.catalog import METRICS
-    from pasta.metrics.measuring import settings_of
 
-    entries = METRICS.entries() if name is None else [METRICS.entry(name)]
+    if name is None:
+        from pasta.metrics.quantus_metrics import list_metrics
+
+        entries = [*METRICS.entries(), *list_metrics()]
+    else:
+        entries = [METRICS.entry(name)]
     order = [*_GROUPS]
     rows = []
     for entry in sorted(entries, key=lambda one: order.index(one.metadata["needs"])):
-        about, settings = entry.metadata, settings_of(entry.key, {})
+        about, settings = entry.metadata, get_settings(entry.key, {})
         rows.append(
             {
                 "metric": entry.key,
@@ -149,11 +155,21 @@ def _listed(name: str | None) -> list[dict[str, Any]]:
                 "variant": list(about["variant"]),
                 "no_value_for": list(about["refuses"]),
                 "doi": about["doi"],
-                "settings": {} if settings is None else settings.model_dump(mode="json"),
+                "settings": _plain_settings(settings),
                 "about": " ".join((inspect.getdoc(entry.value) or "").split()),
             }
         )
     return rows
+
+
+def _plain_settings(settings: Any) -> dict[str, Any]:
+    """Settings as numbers and words; functions by their names."""
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        plain: dict[str, Any] = settings.model_dump(mode="json")
+        return plain
+    return {key: getattr(value, "__name__", value) for key, value in settings.items()}
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -179,7 +195,7 @@ def _inputs(
     explainer: str | None,
 ) -> Inputs:
     from pasta.metrics import given
-    from pasta.metrics.inputs import Inputs
+    from pasta.metrics.api import Inputs
 
     relevance = given.read_maps(maps)
     pictures = None if images is None else given.read_images(images, relevance)
@@ -188,8 +204,8 @@ def _inputs(
         None if pictures is None else lambda part: given.as_floats(pictures[part]),
         None if targets is None else given.read_targets(targets, len(relevance)),
         None if masks is None else given.read_masks(masks, relevance),
-        None if model is None else given.named_model(model),
-        None if explainer is None else given.named_object(explainer, "explainer"),
+        None if model is None else given.make_model(model),
+        None if explainer is None else given.import_object(explainer, "explainer"),
     )
 
 
@@ -214,8 +230,8 @@ def _measured(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from pasta.metrics.estimate import SAMPLES
-    from pasta.metrics.measuring import measure
+    from pasta.metrics.api import measure
+    from pasta.metrics.given import SAMPLES
     from pasta.progress import bar
 
     parts = []

@@ -164,7 +164,7 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
     components = min(components, *cells.shape)
     if not np.isfinite(cells).all() or not cells.any():
         return activations.sum(0) * 0  # nothing to factorise; not a number stays visible
-    model = NMF(components, init="nndsvda", tol=1e-3, max_iter=300)
+    model = NMF(components, init="nndsvda", tol=1e-3, max_iter=300, random_state=0)
     places = model.fit_transform(cells)
     gains = (model.components_ @ compute.to_numpy(voice).astype(np.float64)) * places.sum(0)
     loudest = places[:, int(gains.argmax())]

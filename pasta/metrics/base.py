@@ -20,10 +20,12 @@ from pasta.compute import to_numpy
 from pasta.explanations.attribution import Status
 from pasta.metrics.forward import Scorer
 from pasta.models.base import torch_generator
-from pasta.registry import Registry
+from pasta.registry import Entry, Registry
 from pasta.sections import Section
 
-Category = Literal["faithfulness", "robustness", "complexity", "localisation"]
+Category = Literal[
+    "faithfulness", "robustness", "complexity", "localisation", "randomisation", "axiomatic"
+]
 Direction = Literal["higher", "lower"]
 Sign = Literal["signed", "absolute", "positive"]
 Need = Literal["maps", "model", "images", "targets", "explainer", "masks"]
@@ -32,6 +34,7 @@ Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, h, w) and targets (
 EXPLANATION: tuple[Need, ...] = ("maps",)
 MODEL: tuple[Need, ...] = ("maps", "model", "images", "targets")
 EXPLAINER: tuple[Need, ...] = ("maps", "images", "targets", "explainer")
+MODEL_AND_EXPLAINER: tuple[Need, ...] = ("maps", "model", "images", "targets", "explainer")
 MASKS: tuple[Need, ...] = ("maps", "masks")
 
 T = TypeVar("T")
@@ -133,7 +136,21 @@ class Result:
 
 
 Metric = Callable[[Batch, Any], Result]
-METRICS: Registry[Metric] = Registry("metric")
+
+
+class MetricRegistry(Registry[Metric]):
+    """Our metrics by name, and those of Quantus if they are asked for by name."""
+
+    def entry(self, key: str) -> Entry[Metric]:
+        """Return the metric called ``key``, or an error that names the nearest one."""
+        if not key.lower().startswith("quantus/"):
+            return super().entry(key)
+        from pasta.metrics.quantus_metrics import find_metric  # Quantus takes seconds to import
+
+        return find_metric(key)
+
+
+METRICS = MetricRegistry("metric")
 _BAD: tuple[Status, ...] = ("nan", "zero", "constant")
 
 
@@ -179,6 +196,8 @@ def metric(
         probabilities=probabilities,
         same_questions=same_questions,
         cost=cost,
+        check_options=None,
+        changes_model=False,
     )
 
 

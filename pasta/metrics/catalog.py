@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from pasta.metrics import (
-    complexity,
-    correlation,
-    faithfulness,
-    localisation,
-    removal_curves,
-    robustness,
-)
+from pasta.metrics import correlation, faithfulness, map_metrics, robustness
 from pasta.metrics.base import METRICS
 
-__all__ = [
-    "METRICS",
-    "complexity",
-    "correlation",
-    "faithfulness",
-    "localisation",
-    "removal_curves",
-    "robustness",
-]
+__all__ = ["METRICS", "correlation", "faithfulness", "map_metrics", "robustness"]

@@ -11,7 +11,7 @@ from torch import Tensor
 from pasta.explanations.masking import Masked
 from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.forward import precise
-from pasta.metrics.removal import Perturb, clean_scores, filling_of, replacing
+from pasta.metrics.removal import Perturb, make_filling, make_replacement, score_images
 from pasta.metrics.settings import CorrelationParams
 from pasta.seeds import generator
 
@@ -34,31 +34,45 @@ def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Resul
     target's score falls without them."""
 
     def ask() -> tuple[list[Tensor], Tensor]:
-        subsets = [_subsets(batch, number, settings) for number in range(len(batch))]
+        subsets = [_draw_subsets(batch, number, settings) for number in range(len(batch))]
         return subsets, score_falls(batch, settings, subsets)
 
-    return correlated(batch, *batch.remembered(settings, ask))
+    return correlate_subsets(batch, *batch.remembered(settings, ask))
 
 
 def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Tensor]) -> Tensor:
-    """How much each image's score (rows) falls without each of its subsets (columns)."""
-    copies = [
-        without(replacing(image, filling_of(image, settings)), chosen, image.shape[1:])
-        for image, chosen in zip(require(batch.images), subsets, strict=True)
-    ]
+    """Ask how much each image's score falls without each of its subsets of pixels.
+
+    Parameters
+    ----------
+    batch
+        Images, targets and the model.
+    settings
+        What stands where pixels are not there.
+    subsets
+        For each image the numbers (subsets, size) of pixels.
+
+    Returns
+    -------
+    Falls (images, subsets).
+    """
+    copies = []
+    for image, chosen in zip(require(batch.images), subsets, strict=True):
+        perturb = make_replacement(image, make_filling(image, settings))
+        copies.append(remove_subsets(perturb, chosen, image.shape[1:]))
     scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)
-    return clean_scores(batch)[:, None] - torch.stack(scores)
+    return score_images(batch)[:, None] - torch.stack(scores)
 
 
-def correlated(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
-    """The metric for given subsets: for each image the numbers (subsets, size) of pixels."""
+def correlate_subsets(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
+    """Compute the metric from subsets, as in :func:`score_falls`, and the falls without them."""
     pairs = zip(precise(batch.maps.flatten(1)), subsets, strict=True)
     sums = torch.stack([one[chosen.to(one.device)].sum(1) for one, chosen in pairs])
-    return compared(sums, falls)
+    return correlate_rows(sums, falls)
 
 
-def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
-    """Copies of an image without some of its pixels."""
+def remove_subsets(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
+    """Make copies of an image without some of its pixels."""
 
     def build(rows: slice) -> Tensor:
         numbers = chosen[rows]
@@ -70,13 +84,24 @@ def without(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
 
 
 def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
-    """Row by row; undefined, and said so, where one of the two does not vary."""
-    found = compared(sums, falls)
+    """Correlate two arrays row by row.
+
+    Parameters
+    ----------
+    sums, falls
+        Shape (rows, subsets).
+
+    Returns
+    -------
+    Pearson's correlation of each row, NaN where one of the two does not vary, and the statuses,
+    which say so.
+    """
+    found = correlate_rows(sums, falls)
     return found.values, found.statuses()
 
 
-def compared(sums: Tensor, falls: Tensor) -> Result:
-    """The same as a metric's result."""
+def correlate_rows(sums: Tensor, falls: Tensor) -> Result:
+    """Correlate two arrays row by row, as :func:`pearson` does; returns a metric's result."""
     one, other = sums - sums.mean(1, keepdim=True), falls - falls.mean(1, keepdim=True)
     lengths = one.norm(dim=1), other.norm(dim=1)
     values = (one * other).sum(1) / (lengths[0] * lengths[1])
@@ -89,7 +114,7 @@ def compared(sums: Tensor, falls: Tensor) -> Result:
     return Result(values, {"constant relevance": still[0], "constant output": still[1]})
 
 
-def _subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
+def _draw_subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
     size = max(1, round(settings.share * batch.pixels))
     random = generator(batch.seed, "metric", "subsets", batch.digests[number])
     rows = [

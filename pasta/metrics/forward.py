@@ -69,13 +69,26 @@ def evaluating(model: Any) -> Iterator[None]:
 def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: bool) -> Scorer:
     """Look at a model by one image, before any work.
 
-    ``softmax`` None takes a model's outputs as they are, and where ``probabilities`` are needed
-    they must be such. Classifiers of this project say themselves how logits become probabilities.
+    Parameters
+    ----------
+    model
+        Images to outputs (n, classes).
+    images
+        At least one image.
+    softmax
+        Whether outputs are logits that become probabilities. None takes them as they are;
+        classifiers of this project say themselves how logits become probabilities.
+    probabilities
+        Whether it is an error if the outputs are no probabilities.
+
+    Returns
+    -------
+    The model as metrics see it.
     """
     if not callable(model):
         raise PastaError(f"the model is a {type(model).__name__}, expected something to call")
-    convert, own = _conversion(model, softmax)
-    outputs = convert(_tried(model, images[:1]))
+    convert, own = _find_conversion(model, softmax)
+    outputs = convert(_try_model(model, images[:1]))
     if not bool(outputs.isfinite().all()):
         raise PastaError("the model's outputs are not finite for the first image")
     if probabilities and softmax is None and not own and not _are_probabilities(outputs):
@@ -95,7 +108,7 @@ def forward_rows(images: Tensor, batch_size: int | None) -> int:
     return batch_rows(Given(View(nn.Identity()), images[:1], torch.zeros(1, dtype=torch.long)))
 
 
-def _conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Tensor], bool]:
+def _find_conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Tensor], bool]:
     if softmax is None and isinstance(model, Classifier):
         return model.to_probabilities, True
     if softmax:
@@ -103,7 +116,7 @@ def _conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor], Te
     return lambda outputs: outputs, False
 
 
-def _tried(network: Model, image: Tensor) -> Tensor:
+def _try_model(network: Model, image: Tensor) -> Tensor:
     size = " x ".join(map(str, image.shape[1:]))
     try:
         with torch.inference_mode():

@@ -38,10 +38,10 @@ def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
     """The largest distance over all noisy copies."""
     images, targets = require(batch.images), require(batch.targets)
     explainer = require(batch.explainer)
-    copies = [_noisy(batch, number, settings) for number in range(len(images))]
+    copies = [_make_noisy(batch, number, settings) for number in range(len(images))]
 
     def distance(noisy: Tensor, owners: Tensor) -> Tensor:
-        found = explained(explainer, noisy, targets[owners], batch.maps.shape[1:])
+        found = ask_explainer(explainer, noisy, targets[owners], batch.maps.shape[1:])
         apart = precise((found - batch.maps[owners]).flatten(1))
         result: Tensor = torch.linalg.vector_norm(apart, dim=1)
         return result
@@ -56,7 +56,7 @@ def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
     return Result(found, {"zero": norms == 0, **why})
 
 
-def _noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
+def _make_noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
     image = require(batch.images)[number]
 
     def copy(draw: int) -> Tensor:
@@ -74,8 +74,26 @@ def _noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:
     return Masked(settings.samples, build)
 
 
-def explained(explainer: Explainer, images: Tensor, targets: Tensor, size: torch.Size) -> Tensor:
-    """Maps (n, height, width) of an explainer, which may use gradients."""
+def ask_explainer(
+    explainer: Explainer, images: Tensor, targets: Tensor, size: torch.Size
+) -> Tensor:
+    """Ask an explainer, which may use gradients, and check what it returns.
+
+    Parameters
+    ----------
+    explainer
+        Images and targets to maps.
+    images
+        Shape (n, channels, height, width).
+    targets
+        The class to explain for each image.
+    size
+        Height and width that the maps must have.
+
+    Returns
+    -------
+    Maps (n, height, width).
+    """
     # The scores of copies are computed where gradients are off for good; copies made outside of
     # that are ordinary tensors again.
     with torch.inference_mode(False), torch.enable_grad():

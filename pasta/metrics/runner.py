@@ -9,9 +9,9 @@ techniques of a backbone that share what they ask of it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,22 +21,124 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pasta import store, tables
+from pasta import compute, store, tables
 from pasta.compute import map_units, to_numpy
 from pasta.config import Params
+from pasta.datasets.stored import StoredDataset, class_parts, open_dataset
+from pasta.errors import InputError, PastaError
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.engine import Work, attributions
+from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
+from pasta.metrics.api import CHUNK, Inputs, Measured, Wanted, get_settings, measure
 from pasta.metrics.base import Explainer, variant_name
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.inputs import CHUNK
-from pasta.metrics.measuring import Measured, Wanted, measure, settings_of
 from pasta.metrics.settings import MeasureParams
-from pasta.metrics.subjects import Subjects
+from pasta.models import checkpoint
+from pasta.models.base import Classifier
+from pasta.models.data import as_tensor
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Rows of an array that are read when a slice of them is asked for."""
+
+    shape: tuple[int, ...]
+    load: Callable[[slice], NDArray[Any]]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        return self.load(part)
+
+
+@dataclass(frozen=True)
+class Subject(Inputs):
+    """Maps of one technique on the originals, up to the rounding of half precision, with what
+    belongs to them; masks are where the labelled object is."""
+
+    samples: tuple[str, ...] = ()
+
+
+class Subjects:
+    """The saliency techniques of a group, and its classifiers on the device of this process."""
+
+    def __init__(self, group: Group, params: Params, root: Path) -> None:
+        self.group, self.params, self.root = group, params, root
+        self.dataset: StoredDataset = open_dataset(group.images)
+        self.stored = StoredExplanations(group.explanations)
+        self._models: dict[str, Classifier] = {}
+        self._shared: dict[str, Any] = {}  # what several classifiers need
+
+    @cached_property
+    def techniques(self) -> list[Technique]:
+        """In the order of the explanations table; concept explanations have no map."""
+        table = self.stored.table[self.stored.table["kind"] == "saliency"]
+        names = table["method"].astype(str), table["backbone"].astype(str)
+        return [Technique(*pair) for pair in dict.fromkeys(zip(*names, strict=True))]
+
+    def view(self, backbone: str) -> View:
+        """A trained classifier; one at a time is kept."""
+        if backbone not in self._models:
+            folder = self.group.models / backbone
+            model, _ = checkpoint.load(folder, self.params, self.root, self._shared)
+            self._models = {backbone: compute.place(model)}
+        return view_of(self._models[backbone])
+
+    def __getitem__(self, technique: Technique) -> Subject:
+        rows, maps = self.stored.rows(technique), self.stored.maps(technique)
+        places, scales = rows["row"].to_numpy(np.int64), rows["scale"].to_numpy(np.float32)
+        size = self.dataset.pixels.shape[1:3]
+        if maps.shape[1:] != size or len(maps) <= places.max():
+            raise InputError(
+                f"the maps of {technique.key} have the shape {maps.shape}",
+                file=self.stored.folder,
+                expected=f"at least {places.max() + 1} maps of {size[0]} x {size[1]}, "
+                "as the images",
+            )
+        images = self._row_of.loc[rows["image_id"].astype(str)].to_numpy(np.int64)
+        labels, typical = self.dataset.labels()[images], self._typical
+        classes = self.dataset.vocabulary.classes
+
+        def scaled(part: slice) -> NDArray[Any]:
+            halves = np.asarray(maps[places[part]], dtype=np.float32)
+            found: NDArray[Any] = halves * scales[part, None, None]
+            return found
+
+        def inside(part: slice) -> NDArray[Any]:
+            parts = np.asarray(self.dataset.parts[images[part]])
+            found: NDArray[Any] = typical[labels[part, None, None], parts]
+            return found
+
+        return Subject(
+            Loaded((len(rows), *size), scaled),
+            lambda part: as_tensor(self.dataset.pixels[images[part]]),
+            np.array([classes.index(str(one)) for one in rows["predicted"]], dtype=np.int64),
+            Loaded((len(rows), *size), inside),
+            samples=tuple(rows["sample_id"].astype(str)),
+        )
+
+    @cached_property
+    def _row_of(self) -> pd.Series[int]:
+        return self.dataset.images.set_index("image_id")["row"]
+
+    @cached_property
+    def _typical(self) -> NDArray[np.bool_]:
+        """Classes x values of the part-index array: which parts belong to the class."""
+        words = self.dataset.vocabulary
+        table = self.dataset.concepts()
+        # the key is unique, so there is nothing to average as pivot_table would
+        seen = table.pivot(index="image_id", columns="concept", values="present")  # noqa: PD010
+        seen = seen.reindex(columns=list(words.concepts)).astype(bool)
+        parts = class_parts(seen, self.dataset.images)
+        known = parts.reindex(list(words.classes), fill_value=False).to_numpy(bool)
+        return np.pad(known, ((0, 0), (1, 0)))  # 0 in the array is no part
+
 
 TABLE = "metric_values.parquet"
 NOT_MEASURED = "not measured"
@@ -82,22 +184,22 @@ def measure_group(
     """
     for method in settings.not_again:
         METHODS.entry(method)
-    wanted = wanted_metrics(settings)
+    wanted = list_wanted(settings)
     subjects = Subjects(group, params, root)
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
     with kept_units(f"measure@{group.key}", inputs) as kept:
         source = Source(group, root, kept.folder.name, settings, params)
-        units = list(_planned(subjects, source, wanted))
+        units = list(_plan_units(subjects, source, wanted))
         found: dict[int, Arrays] = {}
         with bar(f"metrics of {group.key}", len(units), "units") as line:
-            for place, result in map_units(measured, units, kept):
+            for place, result in map_units(measure_unit, units, kept):
                 found[place] = result
                 line.advance(words=f"{units[place].backbone} {', '.join(units[place].methods)}")
         parts = [pd.DataFrame(found[place]) for place in range(len(units))]
-        parts += _not_measured(subjects, settings, wanted)
+        parts += _list_not_measured(subjects, settings, wanted)
         nothing = pd.DataFrame(columns=["technique", *tables.METRIC_VALUES.columns, "seconds"])
         table = pd.concat(parts, ignore_index=True) if parts else nothing
-        table = _ordered(table, subjects, settings, wanted)
+        table = _order_rows(table, subjects, settings, wanted)
         rows: Any = table.to_dict("records")
         values = tables.METRIC_VALUES.frame(rows)
         parents = {"explanations": subjects.stored.table}
@@ -106,20 +208,34 @@ def measure_group(
     return values, spent.reset_index()
 
 
-def wanted_metrics(settings: MeasureParams) -> list[Wanted]:
-    """The metrics of the parameters in all their variants."""
+def list_wanted(settings: MeasureParams) -> list[Wanted]:
+    """List the metrics of the parameters in all their variants.
+
+    Parameters
+    ----------
+    settings
+        The section ``metrics`` of the parameters.
+
+    Returns
+    -------
+    Metrics with the options of each variant.
+    """
     found: list[Wanted] = []
     for name in settings.names:
-        fields = METRICS.entry(name).metadata["variant"]
+        about = METRICS.entry(name).metadata
+        if about["changes_model"]:
+            raise PastaError(f"{name} explains changed copies of the model, which no stage can do")
+        get_settings(name, {}, settings)  # wrong options are an error before any work
+        fields = about["variant"]
         choices = product(*(getattr(settings, f"{one}s") for one in fields))
         found += [Wanted(name, dict(zip(fields, values, strict=True))) for values in choices]
     return found
 
 
-def _planned(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
     """What is done at a time, the longest first: explaining again, then questions that all
     techniques of a backbone share, then what each technique asks alone."""
-    again = tuple(one for one in wanted if _is_again(one))
+    again = tuple(one for one in wanted if _explains_again(one))
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
     alone = tuple(one for one in wanted if one not in again and one not in same)
     plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
@@ -137,14 +253,25 @@ def _planned(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> It
             yield Unit(source, backbone, methods, (start, start + _ROWS), metrics)
 
 
-def measured(unit: Unit) -> Arrays:
-    """The rows of the table that a unit adds, and their seconds."""
-    subjects, settings, params = _opened(unit.source), unit.source.settings, unit.source.params
+def measure_unit(unit: Unit) -> Arrays:
+    """Measure a unit.
+
+    Parameters
+    ----------
+    unit
+        Metrics of some rows of techniques.
+
+    Returns
+    -------
+    The rows that it adds to the table, column by column, with their seconds.
+    """
+    subjects = _open_subjects(unit.source)
+    settings, params = unit.source.settings, unit.source.params
     ours = {one: subjects[Technique(one, unit.backbone)] for one in unit.methods}
     view = subjects.view(unit.backbone)
     again = Again(view, unit.methods, params)
     stop = min(unit.rows[1], max(map(len, ours.values())))
-    step = _images_at_once(unit, subjects)
+    step = _count_images_at_once(unit, subjects)
     parts: list[pd.DataFrame] = []
     for start in range(unit.rows[0], stop, step):
         memory: dict[Any, Any] = {}
@@ -161,7 +288,7 @@ def measured(unit: Unit) -> Arrays:
                 base=settings,
             )
             key, samples = f"{method}/{unit.backbone}", subject.samples[part]
-            parts += [_rows(key, samples, one) for one in found]
+            parts += [_make_rows(key, samples, one) for one in found]
         again.forget()
     table = pd.concat(parts, ignore_index=True)
     # Words as numpy has them, which can be kept without pickle.
@@ -169,7 +296,7 @@ def measured(unit: Unit) -> Arrays:
 
 
 @lru_cache(maxsize=1)
-def _opened(source: Source) -> Subjects:
+def _open_subjects(source: Source) -> Subjects:
     return Subjects(source.group, source.params, source.root)
 
 
@@ -212,31 +339,34 @@ class Again:
         return found
 
 
-def _images_at_once(unit: Unit, subjects: Subjects) -> int:
+def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     """As many as leave room for the maps of their noisy copies by all methods."""
-    if not any(map(_is_again, unit.wanted)):
+    if not any(map(_explains_again, unit.wanted)):
         return CHUNK
     settings = unit.source.settings
     copies = settings.max_sensitivity.samples * len(settings.noises)
+    for one in filter(_explains_again, unit.wanted):
+        own = get_settings(one.name, one.options, settings)
+        copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
     pixels = int(np.prod(subjects.dataset.pixels.shape[1:3]))
     return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
 
 
-def _not_measured(
+def _list_not_measured(
     subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> Iterator[pd.DataFrame]:
     """What is left out because the method is too slow to explain again."""
     slow = [one for one in subjects.techniques if one.method in settings.not_again]
-    for technique, one in product(slow, filter(_is_again, wanted)):
+    for technique, one in product(slow, filter(_explains_again, wanted)):
         samples = subjects[technique].samples
         direction = METRICS.entry(one.name).metadata["direction"]
         empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
         statuses = [NOT_MEASURED] * len(samples)
-        nothing = Measured(*_key(one, settings), direction, empty, statuses, zeros)
-        yield _rows(technique.key, samples, nothing)
+        nothing = Measured(*_table_key(one, settings), direction, empty, statuses, zeros)
+        yield _make_rows(technique.key, samples, nothing)
 
 
-def _rows(technique: str, samples: Sequence[str], found: Measured) -> pd.DataFrame:
+def _make_rows(technique: str, samples: Sequence[str], found: Measured) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "technique": technique,
@@ -251,12 +381,12 @@ def _rows(technique: str, samples: Sequence[str], found: Measured) -> pd.DataFra
     )
 
 
-def _ordered(
+def _order_rows(
     table: pd.DataFrame, subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> pd.DataFrame:
     """Technique by technique, metric by metric, whatever was done together."""
     first = {one.key: number for number, one in enumerate(subjects.techniques)}
-    second = {_key(one, settings): number for number, one in enumerate(wanted)}
+    second = {_table_key(one, settings): number for number, one in enumerate(wanted)}
     names = (table[name] for name in ("technique", "metric", "variant"))
     places = [
         len(second) * first[one] + second[metric, variant]
@@ -265,12 +395,12 @@ def _ordered(
     return table.iloc[np.argsort(np.array(places, dtype=int), kind="stable")].reset_index(drop=True)
 
 
-def _key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
+def _table_key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
     """Metric and variant, as in the table."""
-    own = settings_of(wanted.name, wanted.options, settings)
+    own = get_settings(wanted.name, wanted.options, settings)
     return wanted.name, variant_name(wanted.name, own)
 
 
-def _is_again(wanted: Wanted) -> bool:
+def _explains_again(wanted: Wanted) -> bool:
     """Whether the metric explains again."""
     return "explainer" in METRICS.entry(wanted.name).metadata["needs"]

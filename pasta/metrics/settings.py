@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -117,6 +117,8 @@ class MetricsParams(Section):
     effective_complexity: EffectiveComplexityParams = EffectiveComplexityParams()
     pointing_game: PointingParams = PointingParams()
     overlap: OverlapParams = OverlapParams()
+    # options of Quantus' metrics by class name, e.g. {MaxSensitivity: {nr_samples: 20}}
+    quantus: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
 Names = Annotated[tuple[str, ...], Field(strict=False)]

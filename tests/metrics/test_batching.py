@@ -11,10 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pasta.metrics.api import evaluate
+from pasta.metrics.api import CHUNK, Inputs, Wanted, evaluate, measure
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.inputs import CHUNK, Inputs
-from pasta.metrics.measuring import Wanted, measure
 from tests.conftest import ROOT
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlated, score_falls
+from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
-from pasta.metrics.removal import blurred
+from pasta.metrics.removal import blur_image
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import (
@@ -30,7 +30,7 @@ from tests.metrics.known import (
 def literal_curve(name: str, image: Any, one: Any, steps: int, ask: Any) -> NDArray[np.float64]:
     """The target's probability, step by step."""
     pixels, order = one.size, order_of(one, descending=True)
-    blur = blurred(torch.from_numpy(image), 5.0).numpy()
+    blur = blur_image(torch.from_numpy(image), 5.0).numpy()
     start, finish = (blur, image) if name == "insertion" else (image, np.zeros_like(image))
     now = start.copy().reshape(3, -1)
     points = [ask(start)]
@@ -91,8 +91,8 @@ def test_a_blurred_point_is_a_gaussian_of_eleven_pixels_and_tiny_images_can_be_b
     places = np.abs(np.arange(21) - 10)
     line = np.where(places <= 5, np.exp(-(places**2) / 50), 0)
     expected = np.outer(line, line) / line.sum() ** 2
-    np.testing.assert_allclose(blurred(point, 5.0)[0].numpy(), expected, atol=1e-7)
-    torch.testing.assert_close(blurred(torch.ones(3, 2, 3), 5.0), torch.ones(3, 2, 3))
+    np.testing.assert_allclose(blur_image(point, 5.0)[0].numpy(), expected, atol=1e-7)
+    torch.testing.assert_close(blur_image(torch.ones(3, 2, 3), 5.0), torch.ones(3, 2, 3))
 
 
 def test_road_equals_imputing_and_asking_one_by_one() -> None:
@@ -156,7 +156,7 @@ def test_faithfulness_correlation_equals_pearson_over_the_same_subsets() -> None
     )
     chosen = [torch.from_numpy(part) for part in subsets]
     fallen = score_falls(batch, DEFAULTS.faithfulness_correlation, chosen)
-    found = correlated(batch, chosen, fallen)
+    found = correlate_subsets(batch, chosen, fallen)
     ask = probability_of(network)
     for number, target in enumerate((1, 2)):
         image, one = images[number].double().numpy(), maps[number].double().numpy()

@@ -10,15 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from pasta.metrics import imputation
-from pasta.metrics.api import evaluate
+from pasta.metrics import removal
+from pasta.metrics.api import Inputs, evaluate, get_settings
 from pasta.metrics.base import Batch, Result
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, precise
-from pasta.metrics.imputation import impute
-from pasta.metrics.inputs import Inputs
-from pasta.metrics.measuring import settings_of
-from pasta.metrics.removal import ranked
+from pasta.metrics.removal import impute, rank_map
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 
@@ -78,7 +75,7 @@ def batch_on(device: torch.device) -> Batch:
 
 
 def computed(name: str, options: dict[str, Any], device: torch.device) -> Result:
-    return METRICS[name](batch_on(device), settings_of(name, options))
+    return METRICS[name](batch_on(device), get_settings(name, options))
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
@@ -86,7 +83,7 @@ def test_the_core_of_a_metric_stays_on_the_device(
     name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if needs_values(name, options):
-        monkeypatch.setattr(imputation, "to_numpy", _made_up)
+        monkeypatch.setattr(removal, "to_numpy", _made_up)
     found = computed(name, options, META)
     tensors = [found.values, *found.why.values()]
     tensors += [] if found.curves is None else [found.curves]
@@ -133,14 +130,14 @@ def test_inputs_follow_the_model_then_the_images_then_the_maps() -> None:
 
 
 def test_what_is_random_is_drawn_in_main_memory_and_moved() -> None:
-    assert ranked(torch.empty(4, 5, device=META), torch.Generator()).device == META
+    assert rank_map(torch.empty(4, 5, device=META), torch.Generator()).device == META
     state = torch.get_rng_state()
     computed("necessity", {"perturbation": "gaussian"}, META)
     assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_imputed_images_go_back_to_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imputation, "to_numpy", _made_up)
+    monkeypatch.setattr(removal, "to_numpy", _made_up)
     removed = torch.empty(2, 8, 8, dtype=torch.bool, device=META)
     found = impute(torch.empty(2, 3, 8, 8, device=META), removed)
     assert found.device == META and found.dtype == torch.float32

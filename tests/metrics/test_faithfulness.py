@@ -10,7 +10,7 @@ import torch
 
 from pasta.metrics.api import evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.removal import perturbing
+from pasta.metrics.removal import make_perturbation
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import (
@@ -134,7 +134,7 @@ def test_only_removed_pixels_are_perturbed_and_as_much_as_is_set(kind: str) -> N
     images = pictures(1, 64)
     settings = DEFAULTS.faithfulness.model_copy(update={"uniform": 0.3, "gaussian": 0.2})
     removed = random_maps(2, 64) > 0.5
-    copies = perturbing(Batch(random_maps(1, 64), images=images), 0, settings, kind)(removed)
+    copies = make_perturbation(Batch(random_maps(1, 64), images=images), 0, settings, kind)(removed)
     change = copies - images
     where = removed[:, None].expand_as(change)
     assert change[~where].abs().max() < 1e-5
@@ -154,6 +154,6 @@ def test_road_adds_noise_to_what_it_imputes() -> None:
     images = torch.full((1, 3, 64, 64), 0.5)
     batch = Batch(random_maps(1, 64), images=images)
     removed = random_maps(1, 64) > 0.5
-    copies = perturbing(batch, 0, DEFAULTS.faithfulness, "road")(removed)
+    copies = make_perturbation(batch, 0, DEFAULTS.faithfulness, "road")(removed)
     noise = copies[removed[:, None].expand_as(copies)] - 0.5
     assert noise.std() == pytest.approx(0.01, rel=0.05)

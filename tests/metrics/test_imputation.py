@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from pasta.metrics.imputation import impute
-from pasta.metrics.removal import imputing
+from pasta.metrics.removal import impute, make_imputation
 from tests.metrics.known import literal_imputation, sparse_solve
 
 
@@ -99,7 +98,7 @@ def test_an_image_of_which_nothing_is_left_becomes_its_mean() -> None:
 def test_noise_is_added_to_removed_pixels_only() -> None:
     image, removed = picture(3, 24, 20)[0], holes("blobs", 0.3, 24, 20)
     noise = torch.full_like(image, 0.25)
-    found = imputing(image, noise)(removed)[0]
+    found = make_imputation(image, noise)(removed)[0]
     solved = impute(image[None], removed)[0]
     torch.testing.assert_close(found, torch.where(removed, solved + 0.25, image))
 

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from pasta.errors import PastaError
-from pasta.metrics.api import cost, curves, evaluate
+from pasta.metrics.api import cost, curves, evaluate, get_settings
 from pasta.metrics.base import variant_name
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.measuring import settings_of
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
@@ -261,7 +260,7 @@ def test_every_metric_tells_what_there_is_to_know_about_it() -> None:
         assert about["direction"] in ("higher", "lower")
         assert about["span"][0] < about["span"][1]
         assert (METRICS[entry.key].__doc__ or "").strip()
-    name = variant_name("faithfulness", settings_of("faithfulness", {"perturbation": "black"}))
+    name = variant_name("faithfulness", get_settings("faithfulness", {"perturbation": "black"}))
     assert name == "black text"
     assert variant_name("sparseness", None) == ""
     assert set(DEFAULTS.model_dump()) >= {

@@ -16,11 +16,10 @@ from typer.testing import CliRunner
 
 from pasta.commands.metrics import measure, metrics
 from pasta.errors import PastaError
-from pasta.metrics.api import evaluate
+from pasta.metrics.api import Inputs, evaluate
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.estimate import estimate
-from pasta.metrics.given import wanted_metrics
-from pasta.metrics.inputs import Inputs
+from pasta.metrics.given import estimate, parse_metrics
+from pasta.metrics.quantus_metrics import list_metrics
 from tests.conftest import names
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
 
@@ -115,7 +114,7 @@ def refused(*arguments: str) -> str:
 
 def test_all_metrics_are_listed_by_what_they_need() -> None:
     text = said("metrics")
-    assert all(name in text for name in METRICS)
+    assert all(name in text for name in METRICS) and "quantus/Sparsen" in text
     titles = ["From the map alone", "a mask of the object", "and the model", "explaining again"]
     places = [text.index(title) for title in titles]
     assert places == sorted(places)
@@ -124,7 +123,10 @@ def test_all_metrics_are_listed_by_what_they_need() -> None:
 
 def test_the_list_for_machines_has_everything_there_is_to_know() -> None:
     rows = {row["metric"]: row for row in json.loads(said("metrics", "--json"))}
-    assert set(rows) == set(METRICS)
+    assert set(rows) == {*METRICS, *(entry.key for entry in list_metrics())}
+    theirs = rows["quantus/MaxSensitivity"]
+    assert theirs["direction"] == "lower" and theirs["category"] == "robustness"
+    assert theirs["settings"]["nr_samples"] == 200 and theirs["no_value_for"]
     found = rows["max_sensitivity"]
     assert found["direction"] == "lower" and found["range"] == [0, None]
     assert found["category"] == "robustness" and found["sign"] == "signed"
@@ -167,6 +169,30 @@ def test_a_table_has_the_values_of_evaluate(place: Path, targets: str, suffix: s
     assert f"{table['value'][5:10].mean():.4g}" in text and f"wrote values.{suffix}" in text
 
 
+def test_metrics_of_quantus_are_measured_by_name_and_with_options(place: Path) -> None:
+    maps = np.load("maps.npy")
+    maps[0] = 0
+    np.save("maps.npy", maps)
+    name = "quantus/PixelFlipping"
+    text = said(
+        *("measure", "maps.npy", *GIVEN, "--targets", "targets.npy", "--metrics"),
+        *(f"sparseness,{name},quantus/ROAD", "--option", "features_in_step=72"),
+        *("--option", "quantus/ROAD.percentages=[10]", "--out", "values.csv"),
+    )
+    table = pd.read_csv("values.csv")
+    found, road = (table[table["metric"] == one] for one in (name, "quantus/ROAD"))
+    given: Any = {key: np.load(f"{key}.npy") for key in ("maps", "images", "targets")}
+    given |= {"model": bright_model(), "return_status": True}
+    expected, statuses = evaluate(name, **given, features_in_step=72)
+    np.testing.assert_allclose(found["value"], expected, rtol=1e-6)
+    assert found["status"].tolist() == statuses == ["zero"] + ["ok"] * 4
+    assert road["status"].str.contains("Error: ").sum() == 4
+    assert "1 zero" in text
+    dry = said("measure", "maps.npy", *GIVEN, "--metrics", "quantus/PixelFlipping", "--dry-run")
+    assert "forward passes" in dry
+    assert "Did you mean 'quantus/ROAD'?" in refused("metrics", "quantus/RAOD")
+
+
 def test_a_map_equal_to_the_weights_scores_best_from_the_command_line(place: Path) -> None:
     weights = distinct_weights(SIZE).numpy()
     np.save("maps.npy", np.stack([weights, weights.max() - weights]))
@@ -204,7 +230,7 @@ def test_maps_that_show_nothing_get_a_status_and_are_counted(place: Path) -> Non
 @pytest.mark.parametrize("with_targets", [True, False])
 @pytest.mark.parametrize("number", [3, 70])
 def test_a_dry_run_counts_the_passes_that_are_really_made(number: int, with_targets: bool) -> None:
-    wanted = wanted_metrics(
+    wanted = parse_metrics(
         "sufficiency,faithfulness,pixel_flipping,deletion,insertion,faithfulness_correlation,"
         "road,max_sensitivity,sparseness,iou",
         ["steps=4", "subsets=5", "percentages=[10, 50]", "samples=3", "step=30"],

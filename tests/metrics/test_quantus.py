@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import quantus as peer
 import torch
 from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlated, score_falls
+from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
-from pasta.metrics.imputation import impute
+from pasta.metrics.removal import impute
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 
-quantus: Any = pytest.importorskip("quantus")
+quantus: Any = peer  # its types do not show the metrics
 LIMIT = 1e-4
 TARGETS = np.array([1, 3, 0])
 QUIET = {"disable_warnings": True, "display_progressbar": False}
@@ -103,7 +104,7 @@ def test_faithfulness_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
         scorer=scorer_of(model, images, True, False),
     )
     falls = score_falls(batch, DEFAULTS.faithfulness_correlation, list(subsets))
-    found = correlated(batch, list(subsets), falls)
+    found = correlate_subsets(batch, list(subsets), falls)
     np.testing.assert_allclose(found.values.numpy(), expected, atol=LIMIT)
 
 

@@ -19,8 +19,7 @@ from pasta.layout import Group
 from pasta.metrics import runner
 from pasta.metrics.api import evaluate
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.runner import NOT_MEASURED, TABLE, measure_group, wanted_metrics
-from pasta.metrics.subjects import Subjects
+from pasta.metrics.runner import NOT_MEASURED, TABLE, Subjects, list_wanted, measure_group
 from pasta.models import checkpoint
 from pasta.resume import UNITS
 from tests.metrics.small_stage import (
@@ -70,7 +69,7 @@ class Counter:
             return model, card
 
         monkeypatch.setattr(checkpoint, "load", counted)
-        runner._opened.cache_clear()
+        runner._open_subjects.cache_clear()
 
 
 def test_every_saliency_map_has_a_row_for_each_metric_and_variant(group: Group) -> None:
@@ -173,7 +172,7 @@ def test_a_metric_of_the_registry_needs_no_name_in_the_runner() -> None:
     text = Path(runner.__file__).read_text()
     others = [name for name in METRICS if name in text]
     assert others == ["max_sensitivity"]  # for the memory of its noisy copies
-    chosen = wanted_metrics(metrics(names=["necessity", "max_sensitivity", "iou"]))
+    chosen = list_wanted(metrics(names=["necessity", "max_sensitivity", "iou"]))
     assert [tuple(one.options.values()) for one in chosen] == [
         *(("black", "text"), ("black", "published"), ("road", "text"), ("road", "published")),
         *(("uniform",), ("gaussian",), ()),
@@ -185,7 +184,7 @@ def test_a_killed_run_resumes_to_the_same_table(
     group: Group, monkeypatch: pytest.MonkeyPatch, done: int
 ) -> None:
     expected = measured(group)
-    work, computed = runner.measured, list[tuple[str, ...]]()
+    work, computed = runner.measure_unit, list[tuple[str, ...]]()
 
     def counting(unit: runner.Unit) -> Any:
         computed.append(unit.methods)
@@ -196,11 +195,11 @@ def test_a_killed_run_resumes_to_the_same_table(
             raise KeyboardInterrupt
         return counting(unit)
 
-    monkeypatch.setattr(runner, "measured", killed)
+    monkeypatch.setattr(runner, "measure_unit", killed)
     with pytest.raises(KeyboardInterrupt):
         measured(group)
     assert len(computed) == done
-    monkeypatch.setattr(runner, "measured", counting)
+    monkeypatch.setattr(runner, "measure_unit", counting)
     pd.testing.assert_frame_equal(measured(group), expected)
     assert len(computed) == 6  # again, same (two backbones), and three alone: none twice
 
