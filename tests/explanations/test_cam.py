@@ -236,6 +236,17 @@ def test_deep_feature_factorization_takes_the_factor_that_speaks_for_the_class()
     assert found[1, :, 4:].min() > 0 and found[1, :, :4].abs().max() < 1e-6
 
 
+def test_factors_do_not_depend_on_the_global_generator_of_numpy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    view, images, targets = small_view(), pictures(5), torch.tensor([0, 1, 2, 3, 0])
+    found = []
+    for seed in (0, 1):
+        monkeypatch.setattr(np.random.mtrand, "_rand", np.random.RandomState(seed))
+        found.append(METHODS["dff"](given(view, images, targets)))
+    assert torch.equal(*found)
+
+
 @pytest.mark.parametrize("name", [*PEERS, "dff"])
 def test_neither_batch_nor_order_matter(name: str) -> None:
     view, images, targets = small_view(), pictures(5), torch.tensor([0, 1, 2, 3, 0])
