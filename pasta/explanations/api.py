@@ -37,6 +37,7 @@ def explain(
     settings: MethodsParams = DEFAULTS,
     seed: int = 0,
     backend: Backend = "shared pass",
+    budget: int = 256,
 ) -> dict[str, NDArray[np.float32]]:
     """Explain any torch image classifier by several methods that share their passes.
 
@@ -66,6 +67,9 @@ def explain(
         Who computes CAM methods: one pass that all of them share, or ``grad-cam``, whose classes
         make a pass for each. Their maps are equal but for rounding, except FullGrad's: grad-cam's
         knows only the biases of convolutions and batch norms.
+    budget
+        The most images in one pass of a method that makes copies of them (LIME, Integrated
+        Gradients, ...): less where memory is short.
 
     Returns
     -------
@@ -89,7 +93,8 @@ def explain(
             dict(settings),
             seed,
             batch_size or 16,
-            backend=backend,
+            budget,
+            backend,
         )
         found: dict[str, NDArray[np.float32]] = {
             name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods

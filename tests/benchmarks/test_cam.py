@@ -50,5 +50,7 @@ def test_eight_methods_share_one_pass(make: Callable[[], Any]) -> None:
     fast, ours = timed(together)
     slow, theirs = timed(one_by_one)
     for name in NAMES:
-        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-4, err_msg=name)
+        # XGradCAM divides by sums of activations, which nearly cancel behind a transformer's norm.
+        room = 1e-3 if transformer and name == "xgradcam" else 1e-4
+        np.testing.assert_allclose(ours[name], theirs[name], atol=room, err_msg=name)
     print(f"\n{make.__name__}: eight CAM methods {slow / fast:.1f}x grad-cam ({fast:.2f} s)")

@@ -1,11 +1,11 @@
 """LIME, SHAP and ScoreCAM against the packages that people use, with the same masks.
 
 Nearly all time goes into forward passes of masked images, and all sides need equally many. LIME and
-SHAP are run by captum (``LimeBase``). Batches of our own, which it has replaced, took 1.02 to 1.08
-times captum's processor time: on one core 0.79 s and 0.74 s for LIME and 0.77 s and 0.75 s for SHAP
-(16 images of 96 pixels, 100 masks each, the demo's network); 3.52 s and 3.26 s, 3.66 s and 3.42 s
-(ResNet50 at 224 pixels, 50 masks). Results differed by 4e-9 of the largest value at most. What
-captum calls ``KernelShap`` draws coalitions one by one: with 50, 100 and 400 of them for 12
+SHAP are run by captum (``LimeBase``). Batches of our own, which it has replaced, were 1.01 to 1.13
+times as fast: on one quiet core 0.82 s against 0.85 s for LIME and 0.80 s against 0.81 s for SHAP
+(16 images of 96 pixels, 100 masks each, the demo's network); 3.23 s against 3.47 s and 3.21 s
+against 3.62 s (ResNet50 at 224 pixels, 50 masks). Results differed by 4e-9 of the largest value at
+most. What captum calls ``KernelShap`` draws coalitions one by one: with 50, 100 and 400 for 12
 superpixels its error was 1.9, 2.6 and 3.2 times that of shap's coalitions, which captum is given.
 Each test prints its ratio.
 """

@@ -220,6 +220,23 @@ def test_all_of_them_explain_a_foreign_model_through_explain() -> None:
         assert (maps.min() < 0) == signed, name
 
 
+@pytest.mark.parametrize("name", [*NAMES, "lime", "shap"])
+def test_no_pass_has_more_images_than_the_budget(name: str) -> None:
+    network, sizes = SmallNet(), list[int]()
+
+    def count(_module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        sizes.append(len(inputs[0]))
+
+    network.first.register_forward_pre_hook(count)
+    params = settings(lime={"segmenter": "slic", "segments": 9})
+    explain(network, pictures(3), [0, 1, 2], [name], settings=params, budget=4)
+    assert max(sizes) <= 4
+    sizes.clear()
+    explain(network, pictures(3), [0, 1, 2], [name], settings=params)
+    few = name in ("saliency", "input_x_gradient", "guided_backprop")
+    assert max(sizes) > 4 or few
+
+
 def test_the_model_is_left_as_it_was_found() -> None:
     torch.manual_seed(0)
     network = resnet18(num_classes=3).train()
