@@ -23,7 +23,6 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from pasta.annotations.settings import AnnotationParams
 from pasta.applications.settings import ApplicationsParams
 from pasta.datasets.settings import DatasetParams
 from pasta.embedding.settings import EmbeddingParams
@@ -36,6 +35,7 @@ from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
 from pasta.sections import Count, Section, complete
+from pasta.studies.ratings.settings import AnnotationParams
 
 DEMO = "demo"
 DROP = "~drop"

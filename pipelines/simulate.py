@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pasta.annotations.simulation.study import simulated_study, write_study
-from pasta.annotations.study import PLANTED, SIMULATED
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import project_root
 from pasta.stage import run_stage
+from pasta.studies.ratings.simulation.study import simulated_study, write_study
+from pasta.studies.ratings.study import PLANTED, SIMULATED
 from pasta.tracking import tracked_run
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pasta import store, tables
-from pasta.annotations.aggregate import aggregate
-from pasta.annotations.batches import merged
-from pasta.annotations.rateable import explained
-from pasta.annotations.study import (
+from pasta.config import load_params
+from pasta.layout import groups
+from pasta.paths import project_root
+from pasta.stage import run_stage
+from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.batches import merged
+from pasta.studies.ratings.rateable import explained
+from pasta.studies.ratings.study import (
     BATCHES,
     SIMULATED,
     VOTES,
@@ -15,10 +19,6 @@ from pasta.annotations.study import (
     summarise_labels,
     write_tables,
 )
-from pasta.config import load_params
-from pasta.layout import groups
-from pasta.paths import project_root
-from pasta.stage import run_stage
 from pasta.tracking import tracked_run
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasta.annotations.protocol import load_protocol
 from pasta.applications.mixture import TIE
 from pasta.applications.scores import goodness
 from pasta.applications.sheets import Layout, Line, sheet, stars
@@ -22,6 +21,7 @@ from pasta.explanations.single import Answer, explain_file
 from pasta.explanations.techniques import techniques
 from pasta.scoring.results import Score
 from pasta.scoring.score import PastaScore
+from pasta.studies.ratings.protocol import load_protocol
 
 SIZE, LETTERS = 200, 14  # of a tile and of its caption, in pixels
 

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
-from pasta.annotations.protocol import load_protocol
 from pasta.applications.simulated_judge import planted_quality
 from pasta.config import Params
 from pasta.embedding import inputs
@@ -26,6 +25,7 @@ from pasta.registry import did_you_mean
 from pasta.scoring.folder import ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.material import collect
 from pasta.scoring.splits import split
+from pasta.studies.ratings.protocol import load_protocol
 from pasta.tracking import file_md5
 
 METRIC = "faithfulness_correlation"

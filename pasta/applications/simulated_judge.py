@@ -19,13 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store
-from pasta.annotations.settings import QualityParams
-from pasta.annotations.simulation.properties import overlap, spread
-from pasta.annotations.simulation.quality import CHANGES, LIMIT
 from pasta.applications.prepared.held_out import Fresh
 from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore
+from pasta.studies.ratings.settings import QualityParams
+from pasta.studies.ratings.simulation.properties import overlap, spread
+from pasta.studies.ratings.simulation.quality import CHANGES, LIMIT
 
 PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"
 Floats = NDArray[np.float64]

@@ -63,7 +63,7 @@ def analyse(
     from analysis.suites.agreement import agreement_tables
     from analysis.suites.bias import bias_tables
     from analysis.suites.tables import joined
-    from pasta.annotations.ratings_file import read_annotators, read_ratings, read_samples
+    from pasta.studies.ratings.ratings_file import read_annotators, read_ratings, read_samples
     from reports.source.pages.agreement import agreement_report, printable
     from reports.source.typesetting import compile_pdf
 

@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pasta.annotations.checking import Known
-    from pasta.annotations.importing import Outcome
+    from pasta.studies.ratings.checking import Known
+    from pasta.studies.ratings.importing import Outcome
 
 app = typer.Typer(
     help="Plan a rating study, check and import its votes, and hand them on.\n\n"
@@ -50,11 +50,11 @@ def plan(
     out: Annotated[Path | None, typer.Option(help="write the plan to this CSV file")] = None,
 ) -> None:
     """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
-    from pasta.annotations.plan import make_plan, summary
-    from pasta.annotations.rateable import rateable
     from pasta.config import load_params
     from pasta.layout import explained_groups
     from pasta.paths import project_root
+    from pasta.studies.ratings.plan import make_plan, summary
+    from pasta.studies.ratings.rateable import rateable
 
     params, root = load_params(), project_root()
     settings = params.annotations
@@ -82,9 +82,9 @@ def plan(
 @app.command()
 def check(file: File, annotators: People = None, replace: Replace = False) -> None:
     """Say whether a file of votes could be imported, and if not, everything that is wrong."""
-    from pasta.annotations.checking import check as check_submission
-    from pasta.annotations.checking import summary
-    from pasta.annotations.formats.base import read
+    from pasta.studies.ratings.checking import check as check_submission
+    from pasta.studies.ratings.checking import summary
+    from pasta.studies.ratings.formats.base import read
 
     known, _ = _known()
     submission = read(file, known.protocol, known.sample_ids, annotators)
@@ -110,8 +110,8 @@ def import_(
     track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
 ) -> None:
     """Store the votes of a file, all or none. The same file twice changes nothing."""
-    from pasta.annotations.importing import import_file
-    from pasta.annotations.study import BATCHES, SIMULATED
+    from pasta.studies.ratings.importing import import_file
+    from pasta.studies.ratings.study import BATCHES, SIMULATED
 
     known, root = _known(stored=False)
     outcome = import_file(
@@ -135,11 +135,11 @@ def import_(
 @app.command()
 def batches() -> None:
     """List what was imported: number, source, time and counts."""
-    from pasta.annotations.batches import ledger
-    from pasta.annotations.records import PARTS
-    from pasta.annotations.study import BATCHES
     from pasta.commands.show import print_table
     from pasta.paths import project_root
+    from pasta.studies.ratings.batches import ledger
+    from pasta.studies.ratings.records import PARTS
+    from pasta.studies.ratings.study import BATCHES
 
     table = ledger(project_root() / BATCHES)
     if table.empty:
@@ -172,10 +172,10 @@ def export(
     configuration). A release for people who do not have the explanations needs `--pictures`,
     which takes a tenth of a second for each sample.
     """
-    from pasta.annotations.batches import merged
-    from pasta.annotations.exporting import write_exports
-    from pasta.annotations.study import batches_of
     from pasta.layout import explained_groups
+    from pasta.studies.ratings.batches import merged
+    from pasta.studies.ratings.exporting import write_exports
+    from pasta.studies.ratings.study import batches_of
 
     known, root = _known(stored=False)
     annotations = merged(batches_of(root))
@@ -190,8 +190,8 @@ def tasks(
     out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
 ) -> None:
     """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
-    from pasta.annotations.exporting import write_project
     from pasta.layout import explained_groups
+    from pasta.studies.ratings.exporting import write_project
 
     known, root = _known(stored=False)
     number = write_project(plan_file, out, explained_groups(root), known.protocol)
@@ -205,14 +205,14 @@ def simulate(
     seed: Annotated[int, typer.Option(help="another seed gives other raters")] = 1,
 ) -> None:
     """Let new simulated raters rate samples that have no votes yet: a batch to try things with."""
-    from pasta.annotations.formats.tidy import write_tidy
-    from pasta.annotations.plan import make_plan
-    from pasta.annotations.protocol import study_protocol
-    from pasta.annotations.rateable import rateable
-    from pasta.annotations.simulation.study import simulate as run_study
     from pasta.config import load_params
     from pasta.layout import explained_groups
     from pasta.paths import project_root
+    from pasta.studies.ratings.formats.tidy import write_tidy
+    from pasta.studies.ratings.plan import make_plan
+    from pasta.studies.ratings.protocol import study_protocol
+    from pasta.studies.ratings.rateable import rateable
+    from pasta.studies.ratings.simulation.study import simulate as run_study
 
     params, root = load_params(), project_root()
     settings, groups = params.annotations, explained_groups(root)
@@ -228,14 +228,14 @@ def _known(stored: bool = True) -> tuple[Known, Path]:
     """What a file is held against, and the project's root."""
     import pandas as pd
 
-    from pasta.annotations.batches import merged
-    from pasta.annotations.checking import Known
-    from pasta.annotations.protocol import study_protocol
-    from pasta.annotations.rateable import explained
-    from pasta.annotations.study import batches_of
     from pasta.config import load_params
     from pasta.layout import explained_groups
     from pasta.paths import project_root
+    from pasta.studies.ratings.batches import merged
+    from pasta.studies.ratings.checking import Known
+    from pasta.studies.ratings.protocol import study_protocol
+    from pasta.studies.ratings.rateable import explained
+    from pasta.studies.ratings.study import batches_of
 
     root, params = project_root(), load_params()
     samples = pd.Index(explained(explained_groups(root))["sample_id"])
@@ -244,8 +244,8 @@ def _known(stored: bool = True) -> tuple[Known, Path]:
 
 
 def _without_votes(candidates: pd.DataFrame, root: Path) -> pd.DataFrame:
-    from pasta.annotations.batches import merged
-    from pasta.annotations.study import batches_of
+    from pasta.studies.ratings.batches import merged
+    from pasta.studies.ratings.study import batches_of
 
     rated = merged(batches_of(root)).votes["sample_id"]
     return candidates[~candidates["sample_id"].isin(set(rated))]

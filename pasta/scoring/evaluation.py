@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from pasta.annotations.aggregate import Ties, mode
+from pasta.studies.ratings.aggregate import Ties, mode
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta.annotations.rateable import explained
 from pasta.embedding.inputs import with_label as labelled
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import Embedded, load_embeddings
@@ -18,6 +17,7 @@ from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.scoring.base import Floats, Rated
 from pasta.scoring.settings import Aggregate
+from pasta.studies.ratings.rateable import explained
 from pasta.tables import QUESTIONS, STARS
 
 _AGAIN = "`dvc repro embed` embeds all explanations again"

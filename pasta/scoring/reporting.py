@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pasta import tables
-from pasta.annotations.aggregate import Ties
 from pasta.scoring.evaluation import human_rows, summarise
 from pasta.scoring.studies import Setup
+from pasta.studies.ratings.aggregate import Ties
 from pasta.tracking import nested_run, tracked_run
 
 _PEOPLE = {"mode": "people (own vote in the mode)", "leave_one_out": "people (leave one out)"}

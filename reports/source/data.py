@@ -11,9 +11,9 @@ import pandas as pd
 
 from analysis.suites.tables import Tables, joined
 from pasta import store
-from pasta.annotations.protocol import Protocol, load_protocol
 from pasta.config import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
+from pasta.studies.ratings.protocol import Protocol, load_protocol
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 

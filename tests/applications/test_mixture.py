@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from pasta import store
-from pasta.annotations.settings import SimulationParams
-from pasta.annotations.simulation.quality import qualities
 from pasta.applications import scores as scores_module
 from pasta.applications.mixture import (
     ALL,
@@ -37,8 +35,10 @@ from pasta.datasets.stored import StoredDataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
 from pasta.seeds import generator
-from tests.annotations.simulation_study import parameters
+from pasta.studies.ratings.settings import SimulationParams
+from pasta.studies.ratings.simulation.quality import qualities
 from tests.applications.made_up import METHODS, measured, random_scores, scored, settings
+from tests.studies.ratings.simulation_study import parameters
 
 GRID = arrays.arrays(
     np.float64,

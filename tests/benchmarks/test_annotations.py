@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import scipy.stats
 
-from pasta.annotations.aggregate import aggregate
-from pasta.annotations.batches import merged
-from pasta.annotations.importing import import_file, stored_folders
-from pasta.annotations.protocol import load_protocol
+from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.batches import merged
+from pasta.studies.ratings.importing import import_file, stored_folders
+from pasta.studies.ratings.protocol import load_protocol
 from pasta.tables import QUESTIONS
 from tests.benchmarks.test_ratios import timed
 from tests.conftest import ROOT

@@ -251,11 +251,11 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
 def test_what_is_exported_can_be_imported_unchanged(
     run: Runner, project: Path, form: str, tmp_path: Path
 ) -> None:
-    from pasta.annotations.batches import merged
-    from pasta.annotations.importing import import_file
-    from pasta.annotations.protocol import load_protocol
-    from pasta.annotations.rateable import explained
-    from pasta.annotations.study import batches_of
+    from pasta.studies.ratings.batches import merged
+    from pasta.studies.ratings.importing import import_file
+    from pasta.studies.ratings.protocol import load_protocol
+    from pasta.studies.ratings.rateable import explained
+    from pasta.studies.ratings.study import batches_of
 
     out = tmp_path / "export"
     run("pasta", "annotations", "export", str(out), "--format", form, "--pictures")

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pasta.annotations.ratings_file import KEY, read_annotators, read_ratings, read_samples
 from pasta.commands.analyse import analyse, steps
 from pasta.errors import InputError, PastaError
+from pasta.studies.ratings.ratings_file import KEY, read_annotators, read_ratings, read_samples
 from tests.analysis.simulated import Study, simulate
 from tests.conftest import ROOT, names
 

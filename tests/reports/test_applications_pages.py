@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from pasta.annotations.protocol import load_protocol
+from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.applications import (
     applications_findings,
     applications_report,

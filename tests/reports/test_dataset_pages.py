@@ -10,7 +10,7 @@ import pytest
 
 from analysis.suites.dataset import dataset_tables
 from analysis.suites.preference import preference_tables
-from pasta.annotations.protocol import load_protocol
+from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.dataset import (
     dataset_report,
     describe_concordance,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.suites.preference import preference_tables
-from pasta.annotations.protocol import load_protocol
+from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.overview import (
     Parts,
     bias_findings,

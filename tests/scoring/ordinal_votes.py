@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pasta.annotations.aggregate import mode
 from pasta.scoring.base import Rated
 from pasta.scoring.ordinal_fit import Doubles
 from pasta.scoring.ordinal_likelihood import distribution
 from pasta.scoring.settings import OrdinalParams
 from pasta.seeds import generator
+from pasta.studies.ratings.aggregate import mode
 
 CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from pasta.annotations.aggregate import Ties, aggregate
 from pasta.scoring.evaluation import (
     human_rows,
     quadratic_kappa,
@@ -19,6 +18,7 @@ from pasta.scoring.evaluation import (
     summarise,
     to_stars,
 )
+from pasta.studies.ratings.aggregate import Ties, aggregate
 from tests.scoring.planted import evaluate
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from pasta import store, tables
-from pasta.annotations.aggregate import aggregate
 from pasta.config import load_params, profile_text
 from pasta.layout import Group
 from pasta.scoring.folder import FOLDER, load_scorer
 from pasta.scoring.studies import setups
+from pasta.studies.ratings.aggregate import aggregate
 from pipelines import score as stage
 from tests.conftest import ROOT
 from tests.scoring.test_studies import BACKBONES, DATASET, groups, random_votes

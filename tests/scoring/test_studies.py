@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from pasta import store, tables, validation
-from pasta.annotations.aggregate import Ties, aggregate
 from pasta.config import Params, load_params
 from pasta.embedding.stored import Embedded, array_folder, load_embeddings, write_vectors
 from pasta.embedding.variants import variants
@@ -26,6 +25,7 @@ from pasta.scoring.reporting import KEYS, compare, headline, people
 from pasta.scoring.running import coverage, run_setups
 from pasta.scoring.studies import Setup, setups
 from pasta.seeds import generator
+from pasta.studies.ratings.aggregate import Ties, aggregate
 from pasta.tables import QUESTIONS
 from tests.conftest import ROOT
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from pasta.annotations.protocol import Protocol
+from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
 from reports.source.names import METHODS, dataset_name, model_name, technique_name
 from reports.source.pages.parts import Tables, find_row, select, table

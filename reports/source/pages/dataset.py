@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pasta.annotations.protocol import Protocol
+from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import (
     cells,
     count,

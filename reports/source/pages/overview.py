@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pasta.annotations.protocol import Protocol
 from pasta.git import committed
 from pasta.paths import HEADLINES
+from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, interval, listed, number, p_value
 from reports.source.names import LEAVE_ONE_OUT, metric_title, scorer_name, technique_name
 from reports.source.pages.agreement import mode_sentence, verdicts_sentence

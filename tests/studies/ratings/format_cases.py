@@ -1,0 +1,196 @@
+"""Annotations for the tests of formats: some made by hand, some by hypothesis."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hypothesis import strategies as st
+
+from pasta.studies.ratings.protocol import Protocol, load_protocol
+from pasta.studies.ratings.records import PARTS, Annotations, Submission
+from pasta.tables import QUESTIONS, STARS
+from pasta.validation import coerce
+
+PROTOCOL: Protocol = load_protocol("p2")
+SAMPLES = ("coco/1323/gradcam/resnet50", "monumai/0137/clip_qda/clip_qda", "coco/9/layercam/vit")
+PEOPLE = ("anna", "anonymous-1", "labelstudio-7")
+DEFAULTS = {"submitted_at": "", "simulated": "false", "age": "", "sex": "", "country": ""}
+
+# Text that a CSV file can hold: no NUL, no half of a surrogate pair, and at least one character.
+words = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20
+).filter(lambda text: bool(text.strip()))
+fractions = st.floats(0, 1, allow_nan=False)
+times = st.none() | st.datetimes(
+    min_value=pd.Timestamp("1990-01-01").to_pydatetime(),
+    max_value=pd.Timestamp("2100-01-01").to_pydatetime(),
+).map(lambda when: pd.Timestamp(when, tz="UTC"))
+
+
+@st.composite
+def any_annotations(draw: st.DrawFn) -> Annotations:
+    """Any annotations that the contracts allow, without shown explanations."""
+    pairs = st.tuples(st.sampled_from(SAMPLES), st.sampled_from(PEOPLE))
+    rated = draw(st.sets(st.tuples(pairs, st.sampled_from(QUESTIONS)), max_size=12))
+    described = draw(st.sets(pairs, max_size=4))
+    drawn = draw(st.sets(st.tuples(pairs, st.integers(0, 3)), max_size=4))
+    ranked = draw(
+        st.sets(st.tuples(st.sampled_from(PEOPLE), st.sampled_from(PROTOCOL.rankings)), max_size=3)
+    )
+    fake = st.booleans()
+    votes = [
+        {
+            "sample_id": sample,
+            "annotator_id": person,
+            "question": question,
+            "rating": draw(st.sampled_from(STARS)),
+            "submitted_at": draw(times),
+            "simulated": draw(fake),
+        }
+        for (sample, person), question in sorted(rated)
+    ]
+    descriptions = [
+        {"sample_id": sample, "annotator_id": person, "text": draw(words), "simulated": draw(fake)}
+        for sample, person in sorted(described)
+    ]
+    simulated = {pair: draw(fake) for pair in sorted({pair for pair, _ in drawn})}
+    boxes = [
+        _box(sample, person, number, draw(_corners()), simulated[sample, person])
+        for (sample, person), number in sorted(drawn)
+    ]
+    rankings = [
+        {
+            "annotator_id": person,
+            "question": question.id,
+            "item": item,
+            "position": position,
+            "simulated": person == "anna",
+        }
+        for person, question in sorted(ranked, key=lambda one: (one[0], one[1].id))
+        for position, item in enumerate(draw(st.permutations(question.item_ids)), start=1)
+    ]
+    annotators = [
+        {
+            "annotator_id": person,
+            "age": draw(st.none() | st.integers(0, 130)),
+            "sex": draw(st.none() | words),
+            "country": draw(st.none() | words),
+            "simulated": draw(fake),
+        }
+        for person in PEOPLE
+    ]
+    parts: dict[str, list[dict[str, Any]]] = {
+        "votes": votes,
+        "annotators": annotators,
+        "descriptions": descriptions,
+        "boxes": boxes,
+        "rankings": rankings,
+    }
+    return Annotations.of({name: PARTS[name].frame(rows) for name, rows in parts.items()})
+
+
+@st.composite
+def _corners(draw: st.DrawFn) -> tuple[float, float, float, float]:
+    sides = [sorted(draw(st.lists(fractions, min_size=2, max_size=2, unique=True))) for _ in "xy"]
+    return sides[0][0], sides[1][0], sides[0][1], sides[1][1]
+
+
+def _box(
+    sample: str, person: str, number: int, corners: tuple[float, ...], simulated: bool
+) -> dict[str, Any]:
+    names = ("x0", "y0", "x1", "y1")
+    sides = dict(zip(names, corners, strict=True))
+    key = {"sample_id": sample, "annotator_id": person, "box": number}
+    return {**key, **sides, "simulated": simulated}
+
+
+def small() -> Annotations:
+    """Two people on two samples, with something in every table."""
+    people = PEOPLE[:2]
+    votes = [
+        {
+            "sample_id": sample,
+            "annotator_id": person,
+            "question": question,
+            "rating": 1 + (len(sample) + place) % 5,
+            "submitted_at": pd.Timestamp("2024-05-06T07:08:09.123456Z"),
+            "simulated": False,
+        }
+        for sample in SAMPLES[:2]
+        for person in people
+        for place, question in enumerate(QUESTIONS)
+    ]
+    text = 'pointed ears, "whiskers"\nand fur; été'
+    descriptions = [
+        {"sample_id": SAMPLES[0], "annotator_id": "anna", "text": text, "simulated": False}
+    ]
+    rankings = [
+        {
+            "annotator_id": "anna",
+            "question": "Q7",
+            "item": item,
+            "position": position,
+            "simulated": False,
+        }
+        for position, item in enumerate(PROTOCOL.question("Q7").item_ids, start=1)
+    ]
+    annotators: list[dict[str, Any]] = [
+        {"annotator_id": "anna", "age": 31, "sex": "f", "country": "FR", "simulated": False},
+        {
+            "annotator_id": people[1],
+            "age": None,
+            "sex": None,
+            "country": None,
+            "simulated": False,
+        },
+    ]
+    parts: dict[str, list[dict[str, Any]]] = {
+        "votes": votes,
+        "annotators": annotators,
+        "descriptions": descriptions,
+        "boxes": [_box(SAMPLES[0], "anna", 0, (0.1, 0.2, 0.3, 0.7), False)],
+        "rankings": rankings,
+    }
+    return Annotations.of({name: PARTS[name].frame(rows) for name, rows in parts.items()})
+
+
+def typed(submission: Submission) -> Annotations:
+    """The tables of a submission in their types; there must be nothing wrong with them."""
+    assert submission.findings == ()
+    return Annotations.of(
+        {name: _typed(frame, name) for name, frame in submission.tables.items() if len(frame)}
+    )
+
+
+def _typed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    table = PARTS[name]
+    text = frame.astype(str).reset_index(drop=True)
+    for column in table.columns:
+        if column not in text and column in DEFAULTS:
+            text[column] = DEFAULTS[column]
+    return coerce(text[list(table.columns)], table)
+
+
+def assert_same(found: Annotations, expected: Annotations) -> None:
+    """Equal in every table, whatever the order of rows."""
+    for name, frame in expected.parts().items():
+        key = list(PARTS[name].key)
+        pd.testing.assert_frame_equal(
+            found.parts()[name].sort_values(key).reset_index(drop=True),
+            frame.sort_values(key).reset_index(drop=True),
+        )
+
+
+def write(content: Any, path: Path) -> Path:
+    """Write JSON and return its path."""
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def problems(submission: Submission) -> Counter[str]:
+    """How often each problem was found."""
+    return Counter(one.problem for one in submission.findings)

@@ -1,0 +1,99 @@
+"""A file is read in the format that it is in, whatever it is called."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pasta.errors import InputError, PastaError
+from pasta.studies.ratings.formats.base import FORMATS, read
+from pasta.studies.ratings.formats.label_studio_writing import write_label_studio
+from pasta.studies.ratings.formats.released import FILE
+from pasta.studies.ratings.formats.releasing import write_released
+from pasta.studies.ratings.formats.tidy import write_tidy
+from pasta.studies.ratings.protocol import load_protocol
+from tests.studies.ratings.format_cases import PROTOCOL, SAMPLES, assert_same, small, typed, write
+
+KNOWN = pd.Index(SAMPLES)
+
+
+def exported(folder: Path, format: str) -> Path:
+    if format == "tidy":
+        write_tidy(small(), folder / "out", "p2")
+    elif format == "released":
+        write_released(small(), folder / "out", protocol="p2")
+    else:
+        (folder / "out").mkdir(parents=True)
+        write_label_studio(small(), folder / "out" / "project-1.json", PROTOCOL)
+    return folder / "out"
+
+
+@pytest.mark.parametrize("format", list(FORMATS))
+def test_a_folder_is_recognised_and_everything_comes_back(tmp_path: Path, format: str) -> None:
+    submission = read(exported(tmp_path, format), PROTOCOL, known_samples=KNOWN)
+    assert (submission.format, submission.source) == (format, "out")
+    assert submission.protocol == "p2"
+    assert_same(typed(submission), small())
+
+
+def test_a_file_is_recognised_by_its_content_not_by_its_name(tmp_path: Path) -> None:
+    table = exported(tmp_path / "a", "tidy") / "votes.csv"
+    release = exported(tmp_path / "b", "released") / FILE
+    export = exported(tmp_path / "c", "label_studio") / "project-1.json"
+    for given_file, format in ((table, "tidy"), (release, "released"), (export, "label_studio")):
+        renamed = given_file.rename(given_file.with_name("ratings.txt"))
+        assert read(renamed, PROTOCOL, known_samples=KNOWN).format == format
+
+
+def test_annotators_given_beside_take_the_place_of_anonymous_ones(tmp_path: Path) -> None:
+    release = exported(tmp_path, "released")
+    people = tmp_path / "people.csv"
+    people.write_text("annotator_id,age\nanna,99\n")
+    submission = read(release, PROTOCOL, known_samples=KNOWN, annotators=people)
+    assert submission.tables["annotators"].astype(str).to_numpy().tolist() == [["anna", "99"]]
+    votes = tmp_path / "votes.csv"
+    votes.write_text("sample_id,annotator_id,question,rating\na,b,c,d\n")
+    with pytest.raises(InputError, match="is the votes table"):
+        read(release, PROTOCOL, known_samples=KNOWN, annotators=votes)
+
+
+def test_what_is_in_no_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no file of ratings"):
+        read(tmp_path, PROTOCOL)
+    with pytest.raises(InputError, match=r"is in no known format.*Label Studio"):
+        read(write({"a": 1}, tmp_path / "a.json"), PROTOCOL)
+    with pytest.raises(InputError, match="is in no known format"):
+        read(write([1, 2], tmp_path / "b.json"), PROTOCOL)
+    with pytest.raises(InputError, match="No such file"):
+        read(tmp_path / "c.json", PROTOCOL)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="not an ordinary file"):
+        read(tmp_path / "pipe.csv", PROTOCOL)
+
+
+def test_another_version_of_the_protocol_is_said(tmp_path: Path) -> None:
+    write_tidy(small(), tmp_path / "out", protocol="p1")
+    assert read(tmp_path / "out", PROTOCOL).protocol == "p1"
+    write({"protocol": 2}, tmp_path / "out" / "study.json")
+    with pytest.raises(InputError, match="the protocol is 2"):
+        read(tmp_path / "out", PROTOCOL)
+    write_label_studio(small(), tmp_path / "export.json", load_protocol("p1"))
+    assert read(tmp_path / "export.json", PROTOCOL).protocol == "p1"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.binary(max_size=80), st.sampled_from([b"", b"[", b"[{", b"\xef\xbb\xbf[", b"sample_id,"]))
+def test_no_bytes_make_reading_fail_in_an_undocumented_way(content: bytes, start: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "given"
+        path.write_bytes(start + content)
+        try:
+            read(path, PROTOCOL)
+        except PastaError as error:
+            assert str(path) in str(error)

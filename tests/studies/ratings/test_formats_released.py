@@ -1,0 +1,363 @@
+"""The released format: generated releases, what can be wrong with one, and round trips."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pasta.errors import InputError
+from pasta.studies.ratings.formats.files import Below, parse_json
+from pasta.studies.ratings.formats.released import FILE, PATHS, read_released
+from pasta.studies.ratings.formats.released_ids import TECHNIQUES, matched, read_name, stem
+from pasta.studies.ratings.formats.releasing import Rated, View, write_released
+from pasta.studies.ratings.rateable import published
+from pasta.studies.ratings.records import PARTS, Annotations
+from pasta.tables import QUESTIONS
+from tests.studies.ratings.format_cases import (
+    SAMPLES,
+    any_annotations,
+    assert_same,
+    problems,
+    small,
+    typed,
+    write,
+)
+
+KNOWN = pd.Index(SAMPLES)
+ENTRY: dict[str, Any] = {
+    "img": "images/coco_1323_hair_drier.png",
+    "explication": "./expl/coco_1323_0_gradcam.png",
+    "activations": "activations/coco_1323_0_gradcam.npy",
+    "GTclass": "kitchen",
+    "predictedclass": "bathroom",
+    "Annotation": [{"Q1": 4, "Q2": 5}, {"Q1": 3}],
+    "imgpertubated": "imgpertubated/coco_1323_0.png",
+    "explicationpertubated": "explpertubated/coco_1323_0.png",
+    "activationspertubated": "activationspertubated/coco_1323_0.npy",
+}
+
+
+def rated(sample: str) -> Rated:
+    """A small picture and something to explain it."""
+    concept = sample.split("/")[2] == "clip_qda"
+    image = np.full((4, 4, 3), 7, np.uint8)
+    values: Any = {"pointed-arch": 0.5} if concept else np.ones((4, 4), np.float32)
+    view = View(image, values, picture=image)
+    return Rated("flying buttress/arch", "Gothic", view, perturbed=view)
+
+
+def test_a_vote_is_read_with_its_place_and_an_anonymous_person(tmp_path: Path) -> None:
+    submission = read_released(write([ENTRY], tmp_path / FILE), known_samples=KNOWN)
+    votes = submission.tables["votes"]
+    assert submission.format == "released" and submission.findings == ()
+    assert votes.index.tolist() == ["entry 1, Annotation 1"] * 2 + ["entry 1, Annotation 2"]
+    assert votes["sample_id"].unique().tolist() == [SAMPLES[0]]
+    assert votes["annotator_id"].tolist() == ["anonymous-1", "anonymous-1", "anonymous-2"]
+    assert votes["question"].tolist() == ["Q1", "Q2", "Q1"]
+    assert votes["rating"].tolist() == ["4", "5", "3"]
+    people = submission.tables["annotators"]
+    assert people["annotator_id"].tolist() == ["anonymous-1", "anonymous-2"]
+    assert people["age"].tolist() == ["", ""]
+    assert "shown" not in submission.tables
+
+
+def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
+    samples = [
+        f"{dataset}/{image}/{technique}"
+        for dataset, image in (("coco", "75"), ("catsdogscars", "50"))
+        for technique in TECHNIQUES.values()
+    ]
+    votes = [
+        {
+            "sample_id": sample,
+            "annotator_id": f"anonymous-{person}",
+            "question": question,
+            "rating": 1 + (person + place) % 5,
+            "submitted_at": None,
+            "simulated": False,
+        }
+        for place, sample in enumerate(samples)
+        for person in range(1, 6)
+        for question in QUESTIONS
+    ]
+    frames = {"votes": PARTS["votes"].frame(votes)}
+    write_released(Annotations.of(frames), tmp_path / "release", "p2", rated)
+    entries = json.loads((tmp_path / "release" / FILE).read_text())
+    for entry in entries:  # as in the release, which has none of our own keys
+        del entry["sample_id"]
+        for answer in entry["Annotation"]:
+            del answer["annotator"]
+        assert all((tmp_path / "release" / entry[key]).is_file() for key in PATHS)
+    (tmp_path / "release" / "study.json").unlink()
+    write(entries, tmp_path / "release" / FILE)
+
+    submission = read_released(tmp_path / "release")
+    assert submission.findings == () and submission.dropped == {}
+    found = typed(submission)
+    counts = found.votes["question"].value_counts().to_dict()
+    assert counts == dict.fromkeys(QUESTIONS, 5 * len(samples))
+    pd.testing.assert_frame_equal(found.votes, _sorted_as(found.votes, frames["votes"]))
+    assert set(found.shown["sample_id"]) == set(samples)
+    kinds = found.shown.set_index("sample_id")["kind"]
+    assert kinds["coco/75/clip_qda/clip_qda"] == "concept"
+    assert kinds["coco/75/gradcam/resnet50"] == "saliency"
+    root = Path(found.shown["root"].iloc[0])
+    assert all((root / path).is_file() for path in found.shown["activations"])
+
+
+def _sorted_as(found: pd.DataFrame, expected: pd.DataFrame) -> pd.DataFrame:
+    key = list(PARTS["votes"].key)
+    order = pd.MultiIndex.from_frame(found[key])
+    return expected.set_index(key).loc[order].reset_index()
+
+
+def test_an_imported_release_goes_out_again_with_its_files(tmp_path: Path) -> None:
+    write_released(small(), tmp_path / "first", "p2", rated)
+    first = typed(read_released(tmp_path / "first"))
+    write_released(first, tmp_path / "second", "p2")
+    second = typed(read_released(tmp_path / "second"))
+    moved = second.shown.assign(root=first.shown["root"])
+    assert len(moved) == 2
+    assert_same(Annotations.of({**second.parts(), "shown": moved}), first)
+
+
+def test_numbers_of_images_find_the_known_sample_with_zeros_in_front() -> None:
+    known = pd.Index(["coco/0137/lime/resnet50", "coco/007/lime/resnet50", "coco/07/lime/resnet50"])
+    wanted = [
+        "coco/137/lime/resnet50",
+        "coco/7/lime/resnet50",
+        "coco/07/lime/resnet50",
+        "coco/8/a/b",
+    ]
+    assert matched(wanted, known) == {"coco/137/lime/resnet50": "coco/0137/lime/resnet50"}
+    assert matched(wanted, None) == {}
+
+
+def test_the_mapping_of_image_numbers_is_used_in_reading(tmp_path: Path) -> None:
+    entry = {**ENTRY, "explication": "expl/monumai_137_39.png"}
+    path = write([entry], tmp_path / FILE)
+    assert set(read_released(path, KNOWN).tables["votes"]["sample_id"]) == {SAMPLES[1]}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a/expl/coco_1323_0.png", "coco/1323/gradcam/resnet50"),
+        ("expl/coco_1323_46_bcos_7.png", "coco/1323/bcos/resnet50_bcos"),
+        ("expl\\catsdogscars_50_39-x.png", "catsdogscars/50/clip_qda/clip_qda"),
+        ("coco_1323_47.png", None),
+        ("coco_1323_1234.png", None),
+        ("coco_1323.png", None),
+        ("coco_x_1.png", None),
+    ],
+)
+def test_names_of_the_release_are_read(path: str, expected: str | None) -> None:
+    named = read_name(path)
+    assert (named.sample_id if named else None) == expected
+
+
+def test_the_numbers_of_techniques_are_those_of_the_catalogue() -> None:
+    from pasta.explanations.techniques import RELEASED
+
+    assert {technique: number for number, technique in TECHNIQUES.items()} == RELEASED
+    assert stem("coco/1/bcos/resnet50_bcos") == "coco_1_46"
+
+
+def test_the_46_techniques_of_the_papers_are_rated_and_no_others() -> None:
+    from pasta.explanations.techniques import techniques
+
+    every = pd.DataFrame(
+        [{"method": one.method, "backbone": one.backbone} for one in techniques(extras=True)]
+    )
+    rated = published(every)
+    assert len(rated) == 46
+    assert set(rated["method"] + "/" + rated["backbone"]) == {
+        one.key for one in techniques(extras=False)
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/old/place/expl/a.png", "expl/a.png"),
+        ("C:\\study\\expl\\a.png", "expl/a.png"),
+        ("study/expl/a.png", "expl/a.png"),
+        ("expl/a.png", "expl/a.png"),
+        ("/old/place/expl/b.png", "/old/place/expl/b.png"),
+        ("/old/../expl/a.png", "/old/../expl/a.png"),
+    ],
+)
+def test_paths_of_a_study_that_was_moved_are_found_by_their_end(
+    tmp_path: Path, path: str, expected: str
+) -> None:
+    (tmp_path / "expl").mkdir()
+    (tmp_path / "expl/a.png").touch()
+    assert Below(tmp_path).tail(path) == expected
+
+
+def changed(**values: Any) -> dict[str, Any]:
+    return {**ENTRY, **values}
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        (5, "an entry is no object"),
+        (changed(explication=None), "an entry does not say what it shows"),
+        (changed(explication=7), "an entry does not say what it shows"),
+        (changed(explication="expl/picture.png"), "a shown explanation has a foreign name"),
+        (changed(sample_id="coco/1323"), "a sample id cannot be read"),
+        (changed(sample_id=["a"]), "a sample id cannot be read"),
+        (changed(sample_id="coco/1/lime/vit"), "sample id and picture contradict each other"),
+        (changed(Annotation={"Q1": 3}), "an entry has no list of votes"),
+        (changed(Annotation=None), "an entry has no list of votes"),
+        (changed(Annotation=[3]), "a vote is no object"),
+        (changed(Annotation=[{"q1": 3}]), "a vote has an unknown key"),
+        (changed(Annotation=[{"Q0.2": 3}]), "boxes cannot be read"),
+        (changed(activations="../activations/coco_1323_0.npy"), "a path contains .."),
+        (changed(img="a\\..\\b.png"), "a path contains .."),
+        (changed(img="/etc/passwd"), "a path is absolute"),
+        (changed(img="C:\\b.png"), "a path is absolute"),
+        (changed(imgpertubated=["x"]), "a path is no text"),
+        (changed(img=""), "a path is empty"),
+        (changed(img="out/secret.png"), "a path leads out of the folder"),
+        (changed(img="images/link.png"), "a path leads out of the folder"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_is_found_and_the_rest_is_read(
+    tmp_path: Path, entry: Any, problem: str
+) -> None:
+    root = tmp_path / "release"
+    (root / "images").mkdir(parents=True)
+    (tmp_path / "secret.png").touch()
+    (root / "out").symlink_to(tmp_path)
+    (root / "images" / "link.png").symlink_to(tmp_path / "secret.png")
+    submission = read_released(write([ENTRY, entry], root / FILE), known_samples=KNOWN)
+    assert problems(submission) == {problem: 1}
+    assert submission.findings[0].place is not None
+    assert submission.findings[0].place.startswith("entry 2")
+    assert len(submission.tables["votes"]) >= 3
+
+
+def test_files_are_needed_only_for_samples_that_are_not_known(tmp_path: Path) -> None:
+    path = write([ENTRY], tmp_path / FILE)
+    missing = read_released(path).findings
+    assert [one.column for one in missing] == ["img", "activations"]
+    assert {one.table for one in missing} == {"shown"}
+    assert read_released(path, KNOWN).findings == ()
+
+
+def test_ratings_reach_the_checking_as_they_were_written(tmp_path: Path) -> None:
+    huge = "9" * 5000
+    votes = (
+        f'[{{"Q1": 3.5, "Q2": NaN, "Q3": null, "Q4": "five", "Q5": {huge}, "Q6": [1], "Q12": 1}}]'
+    )
+    text = json.dumps([changed(Annotation="HERE")]).replace('"HERE"', votes)
+    (tmp_path / FILE).write_text(text)
+    found = read_released(tmp_path, KNOWN).tables["votes"]
+    assert found["rating"].tolist() == ["3.5", "NaN", "", "five", huge, "a list", "1"]
+    assert found["question"].tolist()[-1] == "Q12"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[{"Annotation": [', "row 1: cannot be read as JSON"),
+        ("", "cannot be read as JSON"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        ('[{"Annotation": 1, "Annotation": 2}]', "'Annotation' stands twice"),
+        ('[{"Annotation": "\\ud800"}]', "half a surrogate pair"),
+        ('[{"\\u0000": 1}]', "NUL character"),
+        ("[]", "holds no entries"),
+        ("7", "holds no entries"),
+        ('{"Annotation": []}', "holds no entries"),
+        ("[1] x", "Extra data"),
+    ],
+)
+def test_what_is_no_release_is_refused_with_a_reason(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_released(tmp_path)
+
+
+def test_a_large_file_is_refused(tmp_path: Path) -> None:
+    write([ENTRY], tmp_path / FILE)
+    with pytest.raises(InputError, match="larger than"):
+        read_released(tmp_path, limit=100)
+
+
+@settings(max_examples=40, deadline=None)
+@given(any_annotations())
+def test_what_goes_out_comes_back(expected: Annotations) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        write_released(expected, Path(folder) / "out", protocol="p2")
+        submission = read_released(Path(folder) / "out", known_samples=KNOWN)
+        assert submission.protocol == "p2"
+        assert_same(typed(submission), expected)
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+entries: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {
+        "Annotation": json_values
+        | st.lists(
+            st.dictionaries(
+                st.sampled_from(
+                    ["Q1", "Q0.1", "Q0.2", "annotator", "submitted_at", "simulated", "x"]
+                ),
+                json_values,
+            ),
+            max_size=2,
+        )
+    },
+    optional={
+        **{
+            key: json_values | st.sampled_from(["expl/coco_1_0.png", "..", "a/\x01", "x" * 300])
+            for key in PATHS
+        },
+        "sample_id": json_values | st.just("coco/1/lime/resnet50"),
+        "GTclass": json_values,
+    },
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(entries | json_values, max_size=3), json_values)
+def test_no_json_makes_the_reader_fail_in_an_undocumented_way(content: Any, study: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        write(content, Path(folder) / FILE)
+        write({"annotators": study, "rankings": study}, Path(folder) / "study.json")
+        try:
+            submission = read_released(Path(folder))
+        except InputError:
+            return
+    for frame in submission.tables.values():
+        assert not frame.isna().to_numpy().any()
+        assert all(isinstance(cell, str) for cell in frame.to_numpy().ravel())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(max_size=100)
+    | st.text('[]{}",:0123456789eE.-NaInfity\\ud8', max_size=60).map(str.encode)
+)
+def test_no_bytes_make_the_parser_fail_in_an_undocumented_way(content: bytes) -> None:
+    try:
+        parse_json(content, Path("given.json"))
+    except InputError as error:
+        assert str(error).startswith("given.json")
