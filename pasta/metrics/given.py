@@ -26,9 +26,9 @@ from pasta import store
 from pasta.compute import to_numpy
 from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import statuses
+from pasta.explanations.hooks import evaluating
 from pasta.metrics.api import Inputs, Wanted, find_usable, get_settings, measure
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.forward import evaluating
 
 Array = NDArray[Any]
 _ROWS = 64  # that are looked at at a time
