@@ -53,7 +53,7 @@ def predict(
 ) -> None:
     """Classify images: the most probable classes, and the strongest concepts of concept models."""
     from pasta.datasets.vocabulary import vocabulary
-    from pasta.models.predicting import predict_files
+    from pasta.models.checkpoint import predict_files
 
     vocabulary(dataset)
     answers = predict_files(images, dataset, model, top)

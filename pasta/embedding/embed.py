@@ -24,7 +24,7 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.models.clip.prompts import readable
+from pasta.models.clip import readable
 
 
 def embed_group(group: Group, encoder: Encoder, settings: EmbeddingParams) -> None:

@@ -20,8 +20,7 @@ from pasta.embedding import vlm
 from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
-from pasta.models.clip.encoder import ABOUT, FOLDER, WEIGHTS, ClipEncoder
-from pasta.models.clip.opening import open_model
+from pasta.models.clip import ABOUT, FOLDER, WEIGHTS, ClipEncoder, open_model
 
 __all__ = ["ENCODERS", "OpenClip", "open_encoder"]
 TINY = "pasta-tiny"

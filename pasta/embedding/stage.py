@@ -22,7 +22,7 @@ from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import HANDCRAFTED, array_folder, write_vectors
 from pasta.layout import Group
 from pasta.models.base import silent
-from pasta.models.clip.encoder import FOLDER, WEIGHTS
+from pasta.models.clip import FOLDER, WEIGHTS
 from pasta.resume import Arrays, kept_units
 
 Say = Callable[..., None]  # group and variant, a few words

@@ -22,7 +22,7 @@ from torch.nn.functional import normalize
 from pasta import compute
 from pasta.embedding.base import ENCODERS, Encoder, pictures, require_fit, squared
 from pasta.errors import PastaError
-from pasta.models.normalise import Normalise
+from pasta.models.base import Normalise
 
 # Both models were trained on pictures that are normalised as for the first CLIP.
 MEAN, SPREAD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)

@@ -41,8 +41,7 @@ from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
 from pasta.explanations.samples import chosen_rows
 from pasta.layout import Group
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.prompts import prompts
+from pasta.models.clip import ClipEncoder, prompts
 from pasta.seeds import generator
 from reports.source.plots.applications import backbone_figure
 from tests.applications.small import (

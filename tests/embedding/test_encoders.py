@@ -17,9 +17,7 @@ from pasta.embedding.base import ENCODERS, about
 from pasta.embedding.encoders import OpenClip, open_encoder
 from pasta.embedding.sentences import pieces, sentence, sentence_vectors
 from pasta.errors import InputError, PastaError
-from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import readable
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, readable, save_clip
 from tests.embedding.small import settings
 from tests.models.small import DEVICES
 

@@ -12,8 +12,7 @@ from torch import nn
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
-from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneckRecipe
-from pasta.models.concept_parts import LinearHead
+from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneckRecipe, LinearHead
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier
 from pasta.models.settings import BackboneParams, ConceptBottleneckParams, ResNetParams

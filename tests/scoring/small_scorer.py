@@ -14,8 +14,7 @@ from pasta.compute import limit_threads
 from pasta.embedding.base import about
 from pasta.embedding.encoders import OpenClip
 from pasta.embedding.inputs import CLASSES, render, with_label
-from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
-from pasta.models.clip.opening import open_model
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from pasta.scoring import folder as scorer_folder
 from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.familiar import Familiar, fit_familiar

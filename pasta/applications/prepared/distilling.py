@@ -23,10 +23,8 @@ from pasta import compute
 from pasta.applications.settings import DistillationParams, TowerParams
 from pasta.config import Params
 from pasta.models.base import torch_generator
-from pasta.models.clip.batches import augment
-from pasta.models.clip.encoder import ClipEncoder, load_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import prompts
+from pasta.models.clip import ClipEncoder, load_clip, open_model, prompts
+from pasta.models.clip_training import augment
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ScaledResNet
 from pasta.seeds import entropy

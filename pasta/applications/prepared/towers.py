@@ -32,9 +32,7 @@ from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.layout import Group
 from pasta.models.base import torch_generator
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.prompts import prompts
-from pasta.models.clip_zero_shot import ClipZeroShot
+from pasta.models.clip import ClipEncoder, ClipZeroShot, prompts
 from pasta.models.data import TrainingData
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
