@@ -1,4 +1,9 @@
-"""Batches that mix the datasets, so that every step sees a bit of everything."""
+"""Training of the small CLIP on the training images of all datasets.
+
+The plain CLIP loss takes the captions of all other images for wrong, which with a handful of
+classes most often they are not. So classes compete within their dataset, concepts are right or
+wrong each for itself, and a caption belongs to every image it is true of.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""What concept models share: a started backbone, and a linear head on concept scores."""
+"""Concept bottleneck models (Koh et al. 2020, arXiv:2007.04612).
+
+A residual network predicts every concept by its own sigmoid unit, trained by binary cross-entropy
+on the concept annotations alone: labels never reach it. A multinomial logistic regression then
+maps concept scores to classes.
+
+Koh's two ways to fit the regression: ``sequential``, to the scores predicted for the training
+images; ``independent``, to their annotations (0 or 1). The score that the second half sees is
+either the ``logit`` or the ``probability`` of the concept. As in Koh's experiments the default pair
+is sequential with logits: classes that share all their concepts (a bus and a car) can still be told
+apart by how strongly concepts are seen. Independent needs probabilities, the only scores on the
+scale of annotations; interventions then mean what they say, at the price of such classes.
+"""
 
 from __future__ import annotations
 

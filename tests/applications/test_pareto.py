@@ -15,7 +15,7 @@ from torch import Tensor
 
 from pasta import store, tables
 from pasta.applications.pareto import agreement, average, on_front, place, run_pareto
-from pasta.applications.prepared.faithfulness import (
+from pasta.applications.prepared.base import (
     chosen_pixels,
     correlate,
     measure_drops,

@@ -12,7 +12,7 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from pasta.applications.prepared.mask_responses import (
+from pasta.applications.prepared.masks import (
     Responses,
     ask_model,
     drawing,

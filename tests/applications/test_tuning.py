@@ -15,11 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 from typer.testing import CliRunner
 
-from pasta.applications.prepared.candidates import LiveSubject, open_table
-from pasta.applications.prepared.grid import Candidate, Grid, Layers, make_grid, read_grid
-from pasta.applications.prepared.held_out import fresh_images
-from pasta.applications.tuning import Tuned, tune
-from pasta.applications.tuning_choice import (
+from pasta.applications.prepared.base import fresh_images
+from pasta.applications.prepared.candidates import (
+    Candidate,
+    Grid,
+    Layers,
+    LiveSubject,
+    make_grid,
+    open_table,
+    read_grid,
+)
+from pasta.applications.tuning import (
     CANDIDATE_COLUMNS,
     EACH,
     HELD_OUT,
@@ -27,11 +33,13 @@ from pasta.applications.tuning_choice import (
     VERDICT_COLUMNS,
     Answer,
     Found,
+    Tuned,
     best_of_each,
     candidate_table,
     choose,
     conclude,
     search,
+    tune,
     verdict_table,
 )
 from pasta.commands.tune import tune as command
