@@ -33,8 +33,8 @@ from pasta.errors import PastaError
 from pasta.explanations.rendering import Pixels
 from pasta.layout import Group
 from pasta.registry import did_you_mean
-from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore
+from pasta.scoring.stored import CARD
 from pasta.tracking import Run, tracked_run
 
 

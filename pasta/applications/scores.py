@@ -23,10 +23,9 @@ from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
 from pasta.layout import TABLE, Group
 from pasta.registry import did_you_mean
-from pasta.scoring.folder import ScorerCard, StoredScorer, load_scorer
-from pasta.scoring.material import collect
-from pasta.scoring.running import fit_all, settings_of
-from pasta.scoring.splits import split
+from pasta.scoring.material import collect, split
+from pasta.scoring.stored import ScorerCard, StoredScorer, load_scorer
+from pasta.scoring.studies import fit_all, settings_of
 from pasta.seeds import generator
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.tracking import file_md5

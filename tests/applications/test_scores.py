@@ -23,10 +23,9 @@ from pasta.layout import Group
 from pasta.scoring import material as material_module
 from pasta.scoring import public
 from pasta.scoring.base import SCORERS, Fitted, Rated
-from pasta.scoring.folder import save_scorer
-from pasta.scoring.material import collect
+from pasta.scoring.material import collect, split
 from pasta.scoring.settings import PenaltyParams
-from pasta.scoring.splits import split
+from pasta.scoring.stored import save_scorer
 from pasta.seeds import generator
 from pasta.tracking import file_md5
 

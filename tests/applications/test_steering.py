@@ -33,8 +33,7 @@ from pasta.explanations.base import Given
 from pasta.explanations.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
-from pasta.scoring.results import Scores
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Scores
 from pasta.seeds import generator
 from tests.applications.small import DEVICES
 from tests.embedding.small import settings as embedding

@@ -17,8 +17,7 @@ from pasta.embedding import inputs
 from pasta.embedding.encoders import OpenClip
 from pasta.explanations import rendering
 from pasta.models.clip import ClipEncoder, open_model
-from pasta.scoring.results import Score, Scores
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score, Scores
 from tests.benchmarks.test_ratios import timed
 from tests.scoring.small_scorer import heat, labels, make_scorer, pictures
 

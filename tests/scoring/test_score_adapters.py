@@ -12,8 +12,7 @@ import torch
 from pasta.errors import PastaError
 from pasta.scoring import adapters
 from pasta.scoring.adapters import MeanPastaScore, QuantusPastaScore
-from pasta.scoring.results import Scores
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Scores
 from tests.scoring.small_scorer import heat, make_scorer, pictures, tiny
 
 CLASSES = ("cat", "dog", "car")

@@ -21,10 +21,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pasta.scoring.folder import FOLDER
-from pasta.scoring.results import Score
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score
 from pasta.scoring.serving import save_served
+from pasta.scoring.stored import FOLDER
 from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "door": -0.2}

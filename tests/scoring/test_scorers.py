@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pasta.errors import PastaError
 from pasta.scoring import baselines, neural
 from pasta.scoring.base import SCORERS, Rated
-from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
-from pasta.scoring.splits import By, split
+from pasta.scoring.material import split
+from pasta.scoring.settings import By, HiddenLayerParams, PenaltyParams, SupportVectorParams
 from tests.scoring.planted import (
     SECOND_LOSS,
     evaluate,

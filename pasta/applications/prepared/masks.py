@@ -50,7 +50,7 @@ from pasta.models.checkpoint import load
 from pasta.resume import KeptUnits
 
 if TYPE_CHECKING:  # the stage `masks` does not depend on scorers
-    from pasta.scoring.folder import ScorerCard
+    from pasta.scoring.stored import ScorerCard
 
 KEYS = "applications.steering.images"
 STAGE = "masks"
