@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder
-from pasta.embedding.encoders import ENCODERS
+from pasta.embedding.encoders import ENCODERS, Encoder
 from pasta.errors import PastaError
 from pasta.paths import project_root
 from pasta.registry import did_you_mean

@@ -112,7 +112,7 @@ def save_scorer(
 ) -> None:
     """Write a scorer whole: the folder is filled beside its place and then swapped in.
 
-    ``encoder`` is what :func:`pasta.embedding.base.about` says. A place among the techniques
+    ``encoder`` is what :func:`pasta.embedding.encoders.about` says. A place among the techniques
     needs ``techniques``, see :func:`technique_means`; ``familiar`` has what was learned by
     :func:`pasta.scoring.ood.fit_region` about each kind of explanation.
     """

@@ -21,7 +21,7 @@ from scipy import stats
 from pasta import store, tables
 from pasta.compute import map_units, remember
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.variants import HANDCRAFTED
+from pasta.embedding.stored import HANDCRAFTED
 from pasta.layout import Group
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)

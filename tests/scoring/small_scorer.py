@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pasta import store
 from pasta.compute import limit_threads
-from pasta.embedding.base import about
-from pasta.embedding.encoders import OpenClip
+from pasta.embedding.encoders import OpenClip, about
 from pasta.embedding.inputs import CLASSES, render, with_label
 from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from pasta.scoring import stored as scorer_folder

@@ -12,8 +12,7 @@ import pytest
 
 from pasta import store, tables, validation
 from pasta.config import Params, load_params
-from pasta.embedding.stored import Embedded, array_folder, load_embeddings, write_vectors
-from pasta.embedding.variants import variants
+from pasta.embedding.stored import Embedded, array_folder, load_embeddings, variants, write_vectors
 from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.resume import KeptUnits

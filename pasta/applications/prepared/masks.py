@@ -38,8 +38,7 @@ from pasta.applications.prepared.base import (
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder
-from pasta.embedding.encoders import open_encoder
+from pasta.embedding.encoders import Encoder, open_encoder
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
 from pasta.explanations.engine import predicted_classes, view_of
