@@ -24,12 +24,7 @@ from numpy.typing import NDArray
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
 from pasta.applications.prepared.base import named_images
 from pasta.applications.prepared.towers import MAP_COLUMNS, Explained, load_towers
-from pasta.applications.simulated_judge import (
-    Judges,
-    MapJudge,
-    predicted_stars,
-    true_quality,
-)
+from pasta.applications.simulated_judge import Judges, MapJudge, predicted_stars, true_quality
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.explanations.catalog import METHODS

@@ -99,8 +99,7 @@ class TuningStudyParams(Section):
 
 STUDIES = (
     TuningStudyParams(
-        technique="lime/resnet50",
-        grid={"kernel_width": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)},
+        technique="lime/resnet50", grid={"kernel_width": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)}
     ),
     TuningStudyParams(
         technique="gradcam/resnet50",

@@ -8,9 +8,7 @@ from typing import Annotated, Any
 import typer
 
 
-def models(
-    dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None,
-) -> None:
+def models(dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None) -> None:
     """List the classifiers: kind, datasets, accuracy on test images, size."""
     from pasta import store
     from pasta.commands.show import console, print_table

@@ -485,19 +485,12 @@ def expected(chances: Tensor) -> Tensor:
 
 
 def _fitted(
-    train: Rated,
-    validation: Rated,
-    networks: Mapping[str, NDArray[Any]],
-    settings: OrdinalParams,
+    train: Rated, validation: Rated, networks: Mapping[str, NDArray[Any]], settings: OrdinalParams
 ) -> FittedOrdinal:
     """The linear model beside the networks, with stars and intervals."""
     standard = standardise(train.features)
     linear = _average(train, validation, standard, settings)
-    about = {
-        "coverage": settings.coverage,
-        "converged": linear.converged,
-        "share": settings.share,
-    }
+    about = {"coverage": settings.coverage, "converged": linear.converged, "share": settings.share}
     arrays = {
         "centre": standard.centre,
         "scale": standard.scale,

@@ -41,10 +41,7 @@ def train_public(material: Material, params: Params) -> Public:
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
-        samples[["dataset", "image", "technique"]],
-        "image_and_technique",
-        public.train,
-        params.seed,
+        samples[["dataset", "image", "technique"]], "image_and_technique", public.train, params.seed
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)

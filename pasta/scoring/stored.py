@@ -133,10 +133,7 @@ def save_scorer(
             "weights": preprocessing.weights,
             **{key: encoder[key] for key in ("md5", "size", "width")},
         },
-        "preprocessing": {
-            **preprocessing.model_dump(include=shown),
-            "overlay": overlay_settings(),
-        },
+        "preprocessing": {**preprocessing.model_dump(include=shown), "overlay": overlay_settings()},
         "labels": {"order": list(inputs.CLASSES), "datasets": classes} if with_labels else None,
         "features": features | ({"label": len(inputs.CLASSES)} if with_labels else {}),
         "settings": dict(settings),

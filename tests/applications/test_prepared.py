@@ -13,11 +13,7 @@ from pasta import store
 from pasta.applications.prepared import base
 from pasta.applications.prepared import candidates as candidates_module
 from pasta.applications.prepared.base import named_images
-from pasta.applications.prepared.candidates import (
-    load_candidates,
-    open_table,
-    prepare_candidates,
-)
+from pasta.applications.prepared.candidates import load_candidates, open_table, prepare_candidates
 from pasta.applications.prepared.masks import load_masks, prepare_masks
 from pasta.applications.settings import TuningStudyParams
 from pasta.applications.steering import COLUMNS, run_steering

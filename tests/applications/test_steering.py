@@ -12,22 +12,9 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from pasta.applications.prepared.masks import (
-    Responses,
-    ask_model,
-    drawing,
-    encode_masks,
-    share_out,
-)
+from pasta.applications.prepared.masks import Responses, ask_model, drawing, encode_masks, share_out
 from pasta.applications.settings import SteeringParams
-from pasta.applications.steering import (
-    Asked,
-    ask,
-    curve,
-    mask_scores,
-    matched,
-    mix_maps,
-)
+from pasta.applications.steering import Asked, ask, curve, mask_scores, matched, mix_maps
 from pasta.embedding.inputs import render
 from pasta.explanations.base import Given
 from pasta.explanations.rise import Masks, random_masks, rise

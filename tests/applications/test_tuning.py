@@ -206,8 +206,7 @@ class TestChoice:
         assert best["score"][:2].tolist() == [4, 3] and best["quality"].tolist() == [-1, 1, 2]
 
     @pytest.mark.parametrize(
-        ("gain", "words"),
-        [(0.5, "better served"), (-0.5, "worse served"), (0.0, "not clear")],
+        ("gain", "words"), [(0.5, "better served"), (-0.5, "worse served"), (0.0, "not clear")]
     )
     def test_the_judge_and_not_the_score_says_who_is_better_served(
         self, gain: float, words: str

@@ -24,11 +24,7 @@ UNSEEN = CONCEPTS.index("never")
 
 def settings(epochs: int = 1, backbone: BackboneParams = SLIM) -> ConceptBottleneckParams:
     return ConceptBottleneckParams(
-        backbone=backbone,
-        training=gradient(epochs),
-        head="sequential",
-        score="logit",
-        penalty=1e-3,
+        backbone=backbone, training=gradient(epochs), head="sequential", score="logit", penalty=1e-3
     )
 
 

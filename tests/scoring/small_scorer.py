@@ -111,9 +111,7 @@ def make_scorer(
         "familiar": {
             "saliency": fit_region(vectors, [f"{row}" for row in np.arange(number) // 3]),
             "concept": FamiliarRegion(
-                np.zeros(encoder.width, np.float32),
-                np.eye(encoder.width, dtype=np.float32),
-                2.0,
+                np.zeros(encoder.width, np.float32), np.eye(encoder.width, dtype=np.float32), 2.0
             ),
         },
     }

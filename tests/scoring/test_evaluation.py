@@ -125,8 +125,7 @@ def labels_of(votes: pd.DataFrame, ties: Ties = "smallest") -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("ties", "label", "others"),
-    [("smallest", 1, [5, 5, 1, 1, 1]), ("largest", 5, [5, 5, 5, 1, 1])],
+    ("ties", "label", "others"), [("smallest", 1, [5, 5, 1, 1, 1]), ("largest", 5, [5, 5, 5, 1, 1])]
 )
 def test_people_are_compared_with_labels_whose_ties_are_settled_as_in_the_table(
     ties: Ties, label: int, others: list[int]

@@ -59,11 +59,7 @@ def test_the_quantus_metric_asks_for_explanations_and_undoes_normalisation(
 
     metric = QuantusPastaScore(score, CLASSES, prepare=lambda x: np.clip((x + 1) / 2, 0, 1))
     found = metric(
-        "model",
-        2 * images() - 1,
-        TARGETS,
-        explain_func=explain,
-        explain_func_kwargs={"shade": 0.5},
+        "model", 2 * images() - 1, TARGETS, explain_func=explain, explain_func_kwargs={"shade": 0.5}
     )
     assert asked == [("model", (4, 3, 32, 32), [0, 2, 1, 0], 0.5)]
     assert found == pytest.approx(expected(score), abs=1e-3)

@@ -147,11 +147,7 @@ def test_strange_inputs_are_warned_about(tmp_path: Path, project: Path) -> None:
     ("name", "saliency", "message"),
     [
         (NAMES[2], np.full((32, 32), np.nan), r"monumai_3_Gothic.npy: the map: 1024 of 1024"),
-        (
-            NAMES[1],
-            2 * heat(1)[0],
-            r"coco_2_home_or_hotel.npy: .*values are from 0 to 2",
-        ),
+        (NAMES[1], 2 * heat(1)[0], r"coco_2_home_or_hotel.npy: .*values are from 0 to 2"),
         (NAMES[0], heat(1)[0, :8], r"catsdogscars_1_cat.npy: .*8 x 32 and the image 32 x 32"),
         ("coco_9_workplace", heat(1)[0], r"coco_9_workplace.npy: there is no image for this map"),
         ("coco_9_workplce", heat(1)[0], r"coco_9_workplce.npy: .*Did you mean 'workplace'"),

@@ -74,10 +74,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected(project: Path, question: str = "Q1") -> list[Score]:
     score = PastaScore.load(question, project / FOLDER, encoder=tiny())
-    found = [
-        score(image=IMAGE, saliency=MAP, label="cat"),
-        score(concepts=CONCEPTS, label="car"),
-    ]
+    found = [score(image=IMAGE, saliency=MAP, label="cat"), score(concepts=CONCEPTS, label="car")]
     assert all(isinstance(one, Score) for one in found)
     return [one for one in found if isinstance(one, Score)]
 

@@ -20,14 +20,7 @@ from pasta.errors import PastaError
 from pasta.scoring.ood import FamiliarRegion
 from pasta.scoring.score import PastaScore, Score, Scores
 from pasta.scoring.stored import load_scorer
-from tests.scoring.small_scorer import (
-    heat,
-    labels,
-    make_root,
-    make_scorer,
-    pictures,
-    tiny,
-)
+from tests.scoring.small_scorer import heat, labels, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "license_plate": -0.4, "door": 0.2, "muzzle": 0.1, "eye": 0.0}
 

@@ -168,11 +168,7 @@ def test_baselines_predict_what_scikit_learn_predicts() -> None:
     from sklearn.svm import SVR
 
     train, test = planted(80, 5, 1), planted(30, 5, 1, 1)
-    peers = {
-        "ridge": Ridge(alpha=1.0),
-        "lasso": Lasso(alpha=0.01),
-        "svm": SVR(C=1.0, epsilon=0.1),
-    }
+    peers = {"ridge": Ridge(alpha=1.0), "lasso": Lasso(alpha=0.01), "svm": SVR(C=1.0, epsilon=0.1)}
     for name, peer in peers.items():
         peer.fit(train.features, train.labels[:, 0])
         found = SCORERS[name].fit(train, test, SETTINGS[name], 0).predict(test.features).stars[:, 0]

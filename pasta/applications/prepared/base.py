@@ -109,10 +109,7 @@ CARD = "card.json"
 
 
 def run_units(
-    title: str,
-    function: Callable[[Unit], Arrays],
-    units: Sequence[Unit],
-    kept: KeptUnits | None,
+    title: str, function: Callable[[Unit], Arrays], units: Sequence[Unit], kept: KeptUnits | None
 ) -> list[Arrays]:
     """The results of all units in their order, with a line of progress."""
     found: dict[int, Arrays] = {}

@@ -385,11 +385,7 @@ class CandidateUnit:
 
 
 def prepare_candidates(
-    groups: Sequence[Group],
-    params: Params,
-    root: Path,
-    out: Path,
-    kept: KeptUnits | None = None,
+    groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
 ) -> None:
     """Make and store the maps of all studies that the parameters name."""
     units = _units(groups, params, root)

@@ -101,11 +101,7 @@ class MaskUnit:
 
 
 def prepare_masks(
-    groups: Sequence[Group],
-    params: Params,
-    root: Path,
-    out: Path,
-    kept: KeptUnits | None = None,
+    groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
 ) -> pd.DataFrame:
     """Ask about the masks of fresh images, about as many of each dataset, and store the answers.
 

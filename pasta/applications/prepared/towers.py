@@ -140,10 +140,7 @@ def prepare(
 
 
 def distil(
-    student: ClipEncoder,
-    lessons: Sequence[Lesson],
-    settings: DistillationParams,
-    seed: int,
+    student: ClipEncoder, lessons: Sequence[Lesson], settings: DistillationParams, seed: int
 ) -> list[float]:
     """Train the student's image tower in place; returns the mean loss of each epoch.
 
@@ -361,11 +358,7 @@ class TowerUnit:
 
 
 def prepare_towers(
-    groups: Sequence[Group],
-    params: Params,
-    root: Path,
-    out: Path,
-    kept: KeptUnits | None = None,
+    groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
 ) -> None:
     """Explain fresh images on every tower by every method, and store the maps.
 
