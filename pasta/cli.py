@@ -8,17 +8,15 @@ from pasta.commands import (
     analyse,
     best,
     data,
-    doctor,
     explanations,
+    machine,
     metrics,
     models,
-    outcome,
     profile,
     report,
     score,
     tables,
     tune,
-    workers,
 )
 from pasta.commands.annotations import app as annotations_app
 from pasta.errors import guarded
@@ -36,11 +34,11 @@ app.add_typer(data.app, name="data")
 app.add_typer(annotations_app, name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
-app.command("doctor")(doctor.doctor)
+app.command("doctor")(machine.doctor)
 app.command(
     "workers",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-)(workers.workers)
+)(machine.workers)
 app.command("models")(models.models)
 app.command("predict")(models.predict)
 app.command("techniques")(explanations.techniques)
@@ -52,7 +50,7 @@ app.command("best")(best.best)
 app.command("tune")(tune.tune)
 app.command("analyse")(analyse.analyse)
 app.command("report")(report.report)
-app.command("outcome")(outcome.outcome)
+app.command("outcome")(report.outcome)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pasta import store
 from pasta.layout import groups
-from pasta.models.report import collect, titles
+from pasta.models.suite import collect, titles
 from pasta.paths import DATA, FIGURES, project_root
 from pasta.stage import run_stage
 from reports.source.plots.classifiers import accuracy_figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pasta import compute
 from pasta.config import load_params
 from pasta.datasets.stored import open_dataset
-from pasta.models.clip.encoder import FOLDER
-from pasta.models.clip.training import make_clip
+from pasta.models.clip import FOLDER
+from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData
 from pasta.paths import DATA, project_root
 from pasta.progress import bar

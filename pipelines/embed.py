@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pasta.config import load_params
 from pasta.embedding.stage import embed_groups
-from pasta.embedding.variants import variants
+from pasta.embedding.stored import variants
 from pasta.layout import groups
 from pasta.paths import project_root
 from pasta.progress import lines

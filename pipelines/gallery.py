@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pasta import store
 from pasta.config import load_params
-from pasta.datasets.contact_sheet import contact_sheet
+from pasta.datasets.build import contact_sheet
 from pasta.datasets.stored import open_dataset
 from pasta.explanations.gallery import BLACK_BOXES, concept_picture, saliency_picture, save
 from pasta.explanations.stored import StoredExplanations

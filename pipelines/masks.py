@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pasta.applications.prepared.mask_responses import prepare_masks
+from pasta.applications.prepared.masks import prepare_masks
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA, project_root

@@ -17,13 +17,21 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.folder import FOLDER
 from pasta.scoring.material import collect
 from pasta.scoring.public import save_public, train_public
-from pasta.scoring.reporting import KEYS, compare, headline, main_titles, people, track
-from pasta.scoring.running import run_setups
 from pasta.scoring.serving import log_served
-from pasta.scoring.studies import Setup, setups
+from pasta.scoring.stored import FOLDER
+from pasta.scoring.studies import (
+    KEYS,
+    Setup,
+    compare,
+    headline,
+    main_titles,
+    people,
+    run_setups,
+    setups,
+    track,
+)
 from pasta.stage import run_stage
 from pasta.tracking import file_md5, require_tracking, tracked_run
 from reports.source.plots.score import score_figure

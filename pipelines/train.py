@@ -9,8 +9,7 @@ import typer
 from analysis.classification import confusion
 from pasta.config import load_params
 from pasta.layout import find_group
-from pasta.models.report import tracked
-from pasta.models.suite import open_data, train_group
+from pasta.models.suite import open_data, tracked, train_group
 from pasta.paths import project_root
 from pasta.progress import lines
 from pasta.stage import run_stage

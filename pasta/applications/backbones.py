@@ -3,7 +3,7 @@
 The same methods explain the same images on CLIP image towers of growing size. Methods that look
 at activations are set against methods that look at the image alone: the paper finds that the
 predicted score of the first falls with size and that of the second does not, and suspects
-high-norm artefacts in the activations (:mod:`pasta.applications.prepared.norms`). With simulated
+high-norm artefacts in the activations (:mod:`pasta.applications.prepared.towers`). With simulated
 raters the same comparison is made with their true quality.
 
 All images are new to scorer, classifier and encoder. Towers also predict differently, and wrong
@@ -22,14 +22,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
-from pasta.applications.prepared.held_out import named_images
+from pasta.applications.prepared.base import named_images
 from pasta.applications.prepared.towers import MAP_COLUMNS, Explained, load_towers
-from pasta.applications.simulated_judge import (
-    Judges,
-    MapJudge,
-    predicted_stars,
-    true_quality,
-)
+from pasta.applications.simulated_judge import Judges, MapJudge, predicted_stars, true_quality
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.explanations.catalog import METHODS

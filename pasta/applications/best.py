@@ -19,8 +19,7 @@ from pasta.errors import PastaError
 from pasta.explanations import rendering
 from pasta.explanations.single import Answer, explain_file
 from pasta.explanations.techniques import techniques
-from pasta.scoring.results import Score
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score
 from pasta.studies.ratings.protocol import load_protocol
 
 SIZE, LETTERS = 200, 14  # of a tile and of its caption, in pixels

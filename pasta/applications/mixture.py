@@ -167,7 +167,7 @@ def run_mixture(
 
     ``scores`` come from :func:`~pasta.applications.scores.score_stored`, ``measured`` from
     :func:`~pasta.applications.scores.read_faithfulness`, ``crossed`` from
-    :func:`~pasta.applications.cross_validation.cross_validate`: with them there is also a
+    :func:`~pasta.applications.scores.cross_validate`: with them there is also a
     comparison on all images by scorers that have not seen them.
     """
     found = candidates(scores, settings.mixture.backbone, measured=measured)

@@ -17,7 +17,7 @@ from PIL import Image
 from pasta import store
 from pasta.applications.backbones import Backbones
 from pasta.applications.examples import VOTES
-from pasta.applications.prepared.grid import words
+from pasta.applications.prepared.candidates import words
 from pasta.applications.sheets import (
     NO_BREAK,
     Layout,

@@ -11,7 +11,6 @@ import pandas as pd
 
 from pasta import store, tables
 from pasta.applications.backbones import run_backbones
-from pasta.applications.cross_validation import cross_validate
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import run_mixture
 from pasta.applications.pareto import run_pareto
@@ -23,7 +22,7 @@ from pasta.applications.report_pictures import (
     steering_pictures,
     tuning_pictures,
 )
-from pasta.applications.scores import read_faithfulness, score_stored
+from pasta.applications.scores import cross_validate, read_faithfulness, score_stored
 from pasta.applications.sheets import Shelves
 from pasta.applications.simulated_judge import Judges, judges_of
 from pasta.applications.steering import run_steering
@@ -34,8 +33,8 @@ from pasta.errors import PastaError
 from pasta.explanations.rendering import Pixels
 from pasta.layout import Group
 from pasta.registry import did_you_mean
-from pasta.scoring.folder import CARD
 from pasta.scoring.score import PastaScore
+from pasta.scoring.stored import CARD
 from pasta.tracking import Run, tracked_run
 
 

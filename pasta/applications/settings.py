@@ -26,12 +26,7 @@ class ParetoParams(Section):
     """Every technique by faithfulness and predicted score (P2, Figure 1)."""
 
     # whose saliency techniques are placed
-    backbones: Names = (
-        "resnet50",
-        "vit_b_16",
-        "clip_zero_shot",
-        "resnet50_bcos",
-    )
+    backbones: Names = ("resnet50", "vit_b_16", "clip_zero_shot", "resnet50_bcos")
 
 
 class SteeringParams(Section):
@@ -41,14 +36,7 @@ class SteeringParams(Section):
     images: Count = 50  # that nobody has rated, over all datasets
     masks: Count = 4000
     # lambda: 0 is plain RISE, 1 is the score alone
-    weights: Weights = (
-        0.0,
-        0.2,
-        0.4,
-        0.6,
-        0.8,
-        1.0,
-    )
+    weights: Weights = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     batch_size: Count = 64  # masks that are drawn and encoded at once
 
 
@@ -95,14 +83,7 @@ class BackbonesParams(Section):
     datasets: Names  # whose classes are told apart
     images: Count  # of each dataset's test images that nobody has rated
     # activation-based and perturbation-based ones
-    methods: Names = (
-        "gradcam",
-        "gradcam++",
-        "eigencam",
-        "lime",
-        "shap",
-        "rise",
-    )
+    methods: Names = ("gradcam", "gradcam++", "eigencam", "lime", "shap", "rise")
     towers: Annotated[tuple[TowerParams, ...], Field(min_length=2, strict=False)]  # small to large
     distillation: DistillationParams = DistillationParams()
     fence: Positive = 3.0  # norms above Q3 + this x (Q3 - Q1) are outliers
@@ -118,8 +99,7 @@ class TuningStudyParams(Section):
 
 STUDIES = (
     TuningStudyParams(
-        technique="lime/resnet50",
-        grid={"kernel_width": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)},
+        technique="lime/resnet50", grid={"kernel_width": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)}
     ),
     TuningStudyParams(
         technique="gradcam/resnet50",

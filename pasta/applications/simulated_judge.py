@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store
-from pasta.applications.prepared.held_out import Fresh
+from pasta.applications.prepared.base import Fresh
 from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore

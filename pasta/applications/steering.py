@@ -3,7 +3,7 @@
     weight = lambda * score + (1 - lambda) * probability
 
 P2: doi:10.48550/arXiv.2411.02470, RISE: doi:10.48550/arXiv.1806.07421. What is scored is the mask
-itself, taken as a heat map of the image (:mod:`pasta.applications.prepared.mask_responses`), with
+itself, taken as a heat map of the image (:mod:`pasta.applications.prepared.masks`), with
 the class that the model predicts. With lambda = 0 the map is that of RISE to the last bit.
 
 **Scales.** The paper leaves them open. Probabilities are from 0 to 1, stars from 1 to 5, and what
@@ -36,8 +36,8 @@ from torch import Tensor
 from pasta import compute
 from pasta.applications.paired import COLUMNS as DIFFERENCE
 from pasta.applications.paired import paired_difference
-from pasta.applications.prepared.faithfulness import correlate
-from pasta.applications.prepared.mask_responses import ImageResponses, Responses, load_masks
+from pasta.applications.prepared.base import correlate
+from pasta.applications.prepared.masks import ImageResponses, Responses, load_masks
 from pasta.applications.scores import direction, goodness
 from pasta.applications.simulated_judge import Judges, MapJudge
 from pasta.config import Params
@@ -141,7 +141,7 @@ def run_steering(
     """Steer RISE on images that nobody has rated, so that the scorer has not seen them.
 
     ``prepared`` has what classifier and encoder say about every mask, see
-    :mod:`pasta.applications.prepared.mask_responses`; all lambdas share it.
+    :mod:`pasta.applications.prepared.masks`; all lambdas share it.
     """
     settings = params.applications
     images = load_masks(prepared, datasets, scorer.card)

@@ -25,16 +25,14 @@ def analyse(
         ),
     ],
     annotators: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="annotator_id and any of age, sex, country"),
+        Path | None, typer.Option(metavar="FILE", help="annotator_id and any of age, sex, country")
     ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="sample_id and any of kind, dataset, image_id"),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="where to write; else RATINGS-agreement"),
+        Path | None, typer.Option(metavar="FOLDER", help="where to write; else RATINGS-agreement")
     ] = None,
     scale: Annotated[str, typer.Option(metavar="LOW-HIGH", help="first and last step")] = "1-5",
     resamples: Annotated[int, typer.Option(min=100, help="of the bootstrap")] = 2000,

@@ -53,8 +53,7 @@ def check(
 
 @app.command()
 def fetch(
-    name: Name,
-    root: Annotated[Path | None, typer.Option(help="where to put it")] = None,
+    name: Name, root: Annotated[Path | None, typer.Option(help="where to put it")] = None
 ) -> None:
     """Download the originals from their official source, with resume and checksums."""
     from pasta.commands.show import console

@@ -222,11 +222,7 @@ def _check(inputs: Inputs, wanted: list[Wanted]) -> None:
 
 
 def _measured(
-    wanted: list[Wanted],
-    inputs: Inputs,
-    seed: int,
-    batch_size: int | None,
-    softmax: bool | None,
+    wanted: list[Wanted], inputs: Inputs, seed: int, batch_size: int | None, softmax: bool | None
 ) -> pd.DataFrame:
     import pandas as pd
 

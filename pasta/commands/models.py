@@ -8,9 +8,7 @@ from typing import Annotated, Any
 import typer
 
 
-def models(
-    dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None,
-) -> None:
+def models(dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None) -> None:
     """List the classifiers: kind, datasets, accuracy on test images, size."""
     from pasta import store
     from pasta.commands.show import console, print_table
@@ -53,7 +51,7 @@ def predict(
 ) -> None:
     """Classify images: the most probable classes, and the strongest concepts of concept models."""
     from pasta.datasets.vocabulary import vocabulary
-    from pasta.models.predicting import predict_files
+    from pasta.models.checkpoint import predict_files
 
     vocabulary(dataset)
     answers = predict_files(images, dataset, model, top)

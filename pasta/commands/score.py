@@ -40,8 +40,8 @@ def score(
     if as_json and as_csv:
         raise typer.BadParameter("give either --json or --csv")
     from pasta.scoring.files import KNOWN, list_folder
-    from pasta.scoring.folder import FOLDER, load_scorer
     from pasta.scoring.score import PastaScore
+    from pasta.scoring.stored import FOLDER, load_scorer
 
     if scorer is None:
         from pasta.paths import project_root
@@ -102,10 +102,10 @@ def _named(
 def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str, Any]:
     import numpy as np
 
-    from pasta.scoring.results import place_among, summarise
+    from pasta.scoring.score import place_among, summarise_scores
 
     means = metric.card.techniques.get(metric.question, {})
-    summary = summarise(np.concatenate([part.score for part in parts]))
+    summary = summarise_scores(np.concatenate([part.score for part in parts]))
     each = [one for part in parts for one in part]
     return {
         "question": metric.question,
@@ -129,7 +129,7 @@ def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str
 
 
 def _warn(parts: list[Scores], listed: Listed) -> None:
-    from pasta.scoring.familiar import surprisingly_many
+    from pasta.scoring.ood import surprisingly_many
 
     each = [one for part in parts for one in part]
     rated = [one for one in each if one.status == "ok"]

@@ -54,7 +54,7 @@ def tune(
 
     Every candidate is a nested run in MLflow.
     """
-    from pasta.applications.prepared.grid import read_grid
+    from pasta.applications.prepared.candidates import read_grid
     from pasta.config import load_params
     from pasta.explanations.techniques import technique as named
 

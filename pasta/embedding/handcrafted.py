@@ -196,7 +196,7 @@ def handcrafted_features(group: Group, settings: HandcraftedParams) -> dict[str,
 
 
 def identity(settings: HandcraftedParams) -> dict[str, Any]:
-    """What makes features comparable, as :func:`pasta.embedding.base.about` says of encoders."""
+    """What makes features comparable; see :func:`pasta.embedding.encoders.about`."""
     number = hashlib.md5(settings.model_dump_json().encode(), usedforsecurity=False).hexdigest()
     return {"encoder": HANDCRAFTED, "md5": number, "size": 0, "width": len(NAMES)}
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pasta import compute
 from pasta.errors import PastaError
-from pasta.models.clip.prompts import readable
+from pasta.models.clip import readable
 
 Fits = Callable[[str], bool]
 JOINT = ", "

@@ -1,4 +1,8 @@
-"""The embed stage: several ways of embedding the same explanations, each once."""
+"""The embed stage: the explanations of each group as an encoder sees them, in several ways.
+
+The last digits of a vector depend on which others were in its batch, therefore batches are cut
+within a technique, always alike.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,122 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from numpy.typing import NDArray
 
 from pasta import compute
-from pasta.embedding.base import Encoder, about
-from pasta.embedding.embed import kind_vectors
-from pasta.embedding.encoders import ENCODERS
+from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
+from pasta.embedding import inputs
+from pasta.embedding.encoders import ENCODERS, Encoder, about
 from pasta.embedding.handcrafted import handcrafted_features, identity
+from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.stored import HANDCRAFTED, array_folder, write_vectors
+from pasta.embedding.stored import HANDCRAFTED, Floats, array_folder, techniques_of, write_vectors
+from pasta.errors import InputError, PastaError
+from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models.base import silent
-from pasta.models.clip.encoder import FOLDER, WEIGHTS
+from pasta.models.clip import FOLDER, WEIGHTS, readable
 from pasta.resume import Arrays, kept_units
+
+
+def embed_group(group: Group, encoder: Encoder, settings: EmbeddingParams) -> None:
+    """Embed all explanations of a group with an encoder that is open already."""
+    for kind in ("saliency", "concept"):
+        found = kind_vectors(group, kind, encoder, settings)
+        if found:
+            write_vectors(found, about(encoder), group.embeddings / array_folder(settings, kind))
+
+
+def kind_vectors(
+    group: Group, kind: str, encoder: Encoder, settings: EmbeddingParams
+) -> dict[str, Floats]:
+    """Vectors of the ``saliency`` or the ``concept`` explanations, by ``method.backbone``."""
+    if encoder.name != settings.encoder:
+        raise PastaError(f"the settings name the encoder {settings.encoder}, not {encoder.name}")
+    renderer = Renderer(group, encoder, settings)
+    return {
+        f"{technique.method}.{technique.backbone}": renderer.vectors(technique)
+        for technique, _ in techniques_of(renderer.stored.table)
+        if technique.kind == kind
+    }
+
+
+class Renderer:
+    """Explanations of one group in the eyes of an encoder."""
+
+    def __init__(self, group: Group, encoder: Encoder, settings: EmbeddingParams) -> None:
+        self.encoder, self.settings = encoder, settings
+        self.stored = StoredExplanations(group.explanations)
+        self.dataset: StoredDataset = open_dataset(group.images)
+        # longer lists begin as shorter ones do
+        self._fits = lru_cache(maxsize=100_000)(encoder.fits)
+
+    def vectors(self, technique: Technique) -> Floats:
+        """A row for each explanation; NaN where there is nothing to see."""
+        rows = self.stored.rows(technique)
+        places = np.flatnonzero(rows["status"] == "ok")
+        found = np.full((len(rows), self.encoder.width), np.nan, dtype=np.float32)
+        if technique.kind == "concept" and len(places):
+            found[places] = self._concepts(technique, rows["row"].to_numpy()[places])
+        if technique.kind == "saliency":
+            size = self.settings.batch_size
+            for start in range(0, len(places), size):
+                some = places[start : start + size]
+                pictures = torch.from_numpy(self.pictures(technique, rows.iloc[some]))
+                found[some] = compute.to_numpy(self.encoder.images(pictures))
+        return found
+
+    def pictures(self, technique: Technique, chosen: pd.DataFrame) -> inputs.Bytes:
+        """What stands for some saliency maps."""
+        maps = self.stored.shown(technique, chosen["row"].tolist())
+        index = np.array([self._shown[name] for name in chosen["image_id"]], dtype=np.int64)
+        sides = self._images.shape[2:]
+        if maps.shape[1:] != sides:
+            raise InputError(
+                f"the maps of {technique.key} are {maps.shape[1]} x {maps.shape[2]}",
+                file=self.stored.folder,
+                expected=f"{sides[0]} x {sides[1]}, as the images are",
+            )
+        soft = self._soft[index] if self.settings.image == "blur" else None
+        return inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
+
+    def _concepts(self, technique: Technique, rows: NDArray[np.int64]) -> Floats:
+        names, table = self.stored.concepts(technique)
+        values, template = table[rows], self.settings.template
+        if self.settings.text == "weighted":
+            spoken = compute.to_numpy(self.encoder.texts([readable(name) for name in names]))
+            return inputs.weighted_sum(values, spoken)
+        named = [top_concepts(names, row, self.settings.n_top) for row in values]
+        told = [pieces(words, template, self._fits) for words in named]
+        return sentence_vectors(self.encoder, told)
+
+    @cached_property
+    def _shown(self) -> dict[str, int]:
+        """The images that have explanations, numbered."""
+        return {name: place for place, name in enumerate(self.stored.table["image_id"].unique())}
+
+    @cached_property
+    def _images(self) -> inputs.Bytes:
+        """Those images, with the colours first."""
+        row = self.dataset.images.set_index("image_id")["row"]
+        missing = [name for name in self._shown if name not in row.index]
+        if missing:
+            raise InputError(f"there is no image {missing[0]!r}", file=self.dataset.folder / IMAGES)
+        pixels = self.dataset.pixels[row.loc[list(self._shown)].to_numpy()]
+        return np.ascontiguousarray(pixels.transpose(0, 3, 1, 2))
+
+    @cached_property
+    def _soft(self) -> Floats:
+        return inputs.blurred(self._images, self.settings.blur)
+
 
 Say = Callable[..., None]  # group and variant, a few words
 KINDS = ("saliency", "concept")  # what takes longer comes first

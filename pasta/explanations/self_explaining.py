@@ -41,7 +41,7 @@ from pasta.errors import PastaError
 from pasta.explanations.base import Given, exact, method
 from pasta.models.base import ConceptModel
 from pasta.models.bcos import BcosClassifier
-from pasta.models.clip_qda import GaussianHead
+from pasta.models.clip_concepts import GaussianHead
 from pasta.models.concept_bottleneck import ConceptNetwork
 
 NEAREST = 1e-6  # standard deviations; nearer borders count as this near, to keep numbers finite

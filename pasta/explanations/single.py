@@ -20,8 +20,8 @@ from pasta.explanations.rendering import Explanation, Pixels
 from pasta.explanations.sheets import Entry, sheet
 from pasta.explanations.techniques import Technique
 from pasta.models.base import MODELS
+from pasta.models.checkpoint import open_classifier, read_image
 from pasta.models.data import as_tensor
-from pasta.models.predicting import open_classifier, read_image
 
 
 @dataclass(frozen=True)

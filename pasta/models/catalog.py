@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pasta.models import (  # noqa: F401 (each import registers its model)
+from pasta.models import (  # noqa: F401 (each import registers its models)
     bcos,
-    clip_linear,
-    clip_qda,
-    clip_zero_shot,
+    clip,
+    clip_concepts,
     concept_bottleneck,
-    labo,
     resnet,
     vit,
     xnesyl,

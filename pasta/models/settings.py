@@ -135,24 +135,14 @@ class ClipLinearParams(Section):
     """A linear classifier on concept similarities."""
 
     # C of the logistic regression; the best on validation is taken
-    inverse_penalty: Grid = (
-        0.01,
-        0.1,
-        1.0,
-        10.0,
-    )
+    inverse_penalty: Grid = (0.01, 0.1, 1.0, 10.0)
 
 
 class ClipQdaParams(Section):
     """Gaussians per class on concept similarities."""
 
     # towards a sphere, 0 none, 1 all; the best on validation is taken
-    shrinkage: Shares = (
-        0.01,
-        0.1,
-        0.3,
-        0.6,
-    )
+    shrinkage: Shares = (0.01, 0.1, 0.3, 0.6)
 
 
 class LaboParams(Section):
@@ -162,12 +152,7 @@ class LaboParams(Section):
     discriminability: NotNegative = 1.0  # weight of how well a concept tells its class from others
     coverage: NotNegative = 0.2  # weight of how well the chosen represent all concepts
     # C of the logistic regression; the best on validation is taken
-    inverse_penalty: Grid = (
-        0.01,
-        0.1,
-        1.0,
-        10.0,
-    )
+    inverse_penalty: Grid = (0.01, 0.1, 1.0, 10.0)
 
 
 class BackboneParams(Section):

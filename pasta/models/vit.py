@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torchvision.models.vision_transformer import VisionTransformer
 
-from pasta.models.base import MODELS, BlackBox, History, Progress
+from pasta.models.base import MODELS, BlackBox, History, Normalise, Progress
 from pasta.models.data import ModelContext, TrainingData
-from pasta.models.normalise import Normalise
-from pasta.models.resnet import ScaledResNet
+from pasta.models.resnet import ScaledResNet, load_torchvision_weights
 from pasta.models.settings import StemParams, TransformerParams
 from pasta.models.training import fit_black_box, seeded
-from pasta.models.weights import load_torchvision_weights
 
 STEM_STAGES = ("conv1", "bn1", "layer1", "layer2", "layer3")
 

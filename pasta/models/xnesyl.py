@@ -24,7 +24,7 @@ from torchvision.models.detection.image_list import ImageList
 from torchvision.ops.feature_pyramid_network import FeaturePyramidNetwork, LastLevelP6P7
 
 from pasta.models.base import MODELS, ConceptModel, History, Progress
-from pasta.models.concept_parts import LinearHead, Started, new_backbone, start_backbone
+from pasta.models.concept_bottleneck import LinearHead, Started, new_backbone, start_backbone
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import ScaledResNet
 from pasta.models.settings import XnesylParams

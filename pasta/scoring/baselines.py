@@ -32,8 +32,8 @@ from pasta.scoring.base import (
     check_features,
     check_labels,
 )
-from pasta.scoring.evaluation import to_stars
-from pasta.scoring.networks import Network, network
+from pasta.scoring.evaluation import round_stars
+from pasta.scoring.neural import Network, network
 from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
 from pasta.seeds import generator
 
@@ -115,7 +115,7 @@ def _always(features: Floats, star: float) -> Layers:
 
 def _constant(features: Floats, labels: Floats, settings: Any, seed: int) -> Layers:  # noqa: ARG001
     """The most frequent star; of equally frequent ones the smallest."""
-    counts = np.bincount(to_stars(labels), minlength=len(STARS) + 1)
+    counts = np.bincount(round_stars(labels), minlength=len(STARS) + 1)
     return _always(features, float(counts.argmax()))
 
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pasta.compute import to_numpy
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder
+from pasta.embedding.encoders import Encoder
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
-from pasta.models.clip.prompts import readable
+from pasta.models.clip import readable
 from pasta.scoring.base import Floats
-from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Many
+from pasta.scoring.stored import PreprocessingCard
 
 Watch = Callable[[int], None]  # explanations encoded since the last call
 

@@ -22,7 +22,7 @@ _FEWEST_TO_CORRELATE = 3
 MEASURED = ("measure", "estimate", "n", "reason")
 
 
-def to_stars(values: NDArray[Any]) -> NDArray[np.int64]:
+def round_stars(values: NDArray[Any]) -> NDArray[np.int64]:
     """The nearest star of each value; halves go to the even one, and nothing leaves 1-5."""
     stars: NDArray[np.int64] = np.rint(np.clip(values, 1, N_STARS)).astype(np.int64)
     return stars
@@ -36,7 +36,7 @@ def star_counts(truth: NDArray[Any], stars: NDArray[Any]) -> Counts:
     truth, stars = np.broadcast_arrays(truth, stars)
     lead, cells = truth.shape[:-1], N_STARS**2
     models = math.prod(lead)
-    pair = (to_stars(np.nan_to_num(truth, nan=1.0)) - 1) * N_STARS + to_stars(stars) - 1
+    pair = (round_stars(np.nan_to_num(truth, nan=1.0)) - 1) * N_STARS + round_stars(stars) - 1
     pair = np.where(np.isnan(truth), cells, pair).reshape(models, truth.shape[-1])
     pair += np.arange(models)[:, None] * (cells + 1)
     counts = np.bincount(pair.ravel(), minlength=models * (cells + 1))
@@ -73,7 +73,7 @@ def measures(truth: NDArray[Any], stars: NDArray[Any]) -> list[tuple[str, float,
     truth, stars = np.asarray(truth, np.float64), np.asarray(stars, np.float64)
     given = ~np.isnan(truth)
     truth, stars = truth[given], stars[given]
-    whole = to_stars(stars).astype(np.float64)
+    whole = round_stars(stars).astype(np.float64)
     kappa = float(quadratic_kappa(star_counts(truth, stars)))
     rho, rho_reason, _ = _correlation(truth, stars, "spearman")
     rho_stars, stars_reason, p_stars = _correlation(truth, whole, "spearman")

@@ -1,5 +1,9 @@
 """The PASTA-score's own networks: linear (first version) and with hidden layers (second).
 
+Losses are for many models at once: predictions, targets and masks are (..., batch), and every model
+on the leading axes has a batch and a loss of its own. The mask (1 or 0) leaves out the padding of
+shorter batches. Equations are those of the first version of doi:10.48550/arXiv.2411.02470.
+
 The networks of all questions of all training sets are trained as stacks: those that take the same
 number of steps in an epoch at once. Stacking changes nothing but rounding, since start and batches
 depend on the seed of the set and on its samples alone.
@@ -8,22 +12,161 @@ depend on the seed of the set and on its samples alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby, pairwise
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
+from torch.nn import functional
 
 from pasta import compute
-from pasta.scoring.base import SCORERS, Floats, Rated, Scorer, check_labels, check_sets
+from pasta.errors import PastaError
+from pasta.scoring.base import (
+    SCORERS,
+    Answer,
+    Fitted,
+    Floats,
+    Rated,
+    Scorer,
+    check_labels,
+    check_sets,
+)
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
-from pasta.scoring.losses import Pairs, scoring_loss
-from pasta.scoring.networks import Network, Stack, descend, network, to_stars
-from pasta.scoring.settings import ScorerParams
+from pasta.scoring.settings import LossParams, ScorerParams
 from pasta.seeds import generator
+
+Pairs = Literal["all", "neighbours"]
+
+
+def similarity_loss(predicted: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+    """Eq. 10: one minus the cosine of the angle between predictions and targets."""
+    return 1 - functional.cosine_similarity(predicted * mask, target * mask, dim=-1)
+
+
+def squared_error_loss(predicted: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+    """Eq. 11: the mean squared difference."""
+    return ((predicted - target) ** 2 * mask).sum(-1) / mask.sum(-1)
+
+
+def all_pairs_loss(predicted: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+    """Eq. 12: the mean of ``max(0, -(p_i - p_j)(m_i - m_j))`` over all ordered pairs.
+
+    The number of pairs is the square of the batch: a sample with itself and ties count as pairs
+    that are in order.
+    """
+    rise = predicted[..., None, :] - predicted[..., :, None]
+    better = (target[..., :, None] - target[..., None, :]) * mask[..., :, None] * mask[..., None, :]
+    return (rise * better).relu().sum((-2, -1)) / mask.sum(-1) ** 2
+
+
+def neighbours_loss(predicted: Tensor, target: Tensor, mask: Tensor) -> Tensor:
+    """The released second version: margin ranking with margin 0 over neighbours in the batch.
+
+    The mean of ``max(0, -(p_i - p_(i+1)) sign(m_i - m_(i+1)))``; a batch of one has no neighbours
+    and no loss.
+    """
+    both = mask[..., 1:] * mask[..., :-1]
+    order = target.diff(dim=-1).sign() * both
+    return (-predicted.diff(dim=-1) * order).relu().sum(-1) / both.sum(-1).clamp(min=1)
+
+
+def scoring_loss(
+    predicted: Tensor, target: Tensor, mask: Tensor, weights: LossParams, pairs: Pairs
+) -> Tensor:
+    """Eq. 3: the weighted sum of the three terms; a term of weight zero is not computed."""
+    ranking = all_pairs_loss if pairs == "all" else neighbours_loss
+    terms = (
+        (weights.similarity, similarity_loss),
+        (weights.squared_error, squared_error_loss),
+        (weights.ranking, ranking),
+    )
+    parts = [weight * term(predicted, target, mask) for weight, term in terms if weight]
+    if not parts:
+        raise PastaError("all weights of the scoring loss are zero, expected at least one above")
+    return torch.stack(parts).sum(0)
+
+
+class Stack:
+    """Modules of one shape, whose weights are stacked along a leading axis."""
+
+    def __init__(self, modules: Sequence[nn.Module], where: torch.device) -> None:
+        self._shape = deepcopy(modules[0]).to("meta")
+        self.weights, _ = stack_module_state([one.to(where) for one in modules])
+
+    def __call__(self, *inputs: Tensor) -> Tensor:
+        """What each module gives for its own inputs, which have the same leading axis."""
+        found: Tensor = vmap(self._call)(self.weights, *inputs)
+        return found
+
+    @torch.no_grad()
+    def one(self, number: int, *inputs: Tensor) -> Tensor:
+        """What one module gives."""
+        return self._call({name: own[number] for name, own in self.weights.items()}, *inputs)
+
+    def _call(self, weights: dict[str, Tensor], *inputs: Tensor) -> Tensor:
+        given: Tensor = functional_call(self._shape, weights, inputs)
+        return given
+
+
+def descend(losses: Tensor, optimiser: torch.optim.Optimizer) -> Tensor:
+    """Move all modules of a stack by one step; their losses."""
+    optimiser.zero_grad()
+    losses.sum().backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
+    return losses.detach()
+
+
+class Network(Fitted):
+    """Layers with ReLU between them, the same shape for each question; none hidden is linear.
+
+    The buffers ``weight_i`` (questions x inputs x outputs) and ``bias_i`` (questions x outputs)
+    are those of layer i. ``about`` says how many there are, whether the output has a ReLU and
+    whether it is on the scale 0-1 instead of in stars, and has notes about the training.
+    """
+
+    @property
+    def width(self) -> int:
+        """How many features it looks at."""
+        return int(self.get_buffer("weight_0").shape[1])
+
+    def forward(self, features: Tensor) -> Answer:
+        """Stars for all questions."""
+        hidden = features
+        for layer in range(self.about["layers"]):
+            hidden = hidden if layer == 0 else hidden.relu()
+            bias = self.get_buffer(f"bias_{layer}")
+            hidden = hidden @ self.get_buffer(f"weight_{layer}") + bias[:, None]
+        given = hidden[..., 0].T
+        return Answer(
+            limit_stars(given.relu() if self.about["relu"] else given, self.about["unit"])
+        )
+
+
+def limit_stars(given: Tensor, unit: bool) -> Tensor:
+    """Stars from what a network gave; those outside the scale are cut off."""
+    return (1 + 4 * given if unit else given).clamp(1, 5)
+
+
+def network(
+    layers: Sequence[tuple[Any, Any]],
+    relu: bool = False,
+    unit: bool = False,
+    notes: Mapping[str, Any] | None = None,
+) -> Network:
+    """From weight and bias of each layer."""
+    arrays: dict[str, NDArray[np.float32]] = {}
+    for number, (weight, bias) in enumerate(layers):
+        arrays[f"weight_{number}"] = np.asarray(weight, np.float32)
+        arrays[f"bias_{number}"] = np.asarray(bias, np.float32)
+    about = {"layers": len(layers), "relu": relu, "unit": unit, "notes": dict(notes or {})}
+    return Network(arrays, about)
+
 
 _DOI = "10.48550/arXiv.2411.02470"
 
@@ -93,7 +236,7 @@ class NeuralScorer(Scorer):
                 self.step(stack, adam, batch, settings)
             if epoch % settings.evaluate_every == 0 or epoch == settings.epochs:
                 for number, (member, features) in enumerate(zip(members, looks, strict=True)):
-                    stars = to_stars(self._given(stack.one(number, features)), self.unit)
+                    stars = limit_stars(self._given(stack.one(number, features)), self.unit)
                     kappa = member.kappa(compute.to_numpy(stars))
                     if best[number].beaten_by(kappa):
                         best[number] = Trained(epoch, kappa, _layers(stack, number))

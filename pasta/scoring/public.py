@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from pasta.config import Params
 from pasta.scoring.base import SCORERS, Fitted
-from pasta.scoring.familiar import Familiar, fit_familiar
-from pasta.scoring.folder import save_scorer, technique_means
-from pasta.scoring.material import Material
-from pasta.scoring.running import settings_of
-from pasta.scoring.splits import split
+from pasta.scoring.material import Material, split
+from pasta.scoring.ood import FamiliarRegion, fit_region
+from pasta.scoring.stored import save_scorer, technique_means
+from pasta.scoring.studies import settings_of
 from pasta.tables import QUESTIONS
 
 
@@ -28,7 +27,7 @@ class Public:
     fitted: Fitted
     encoder: Mapping[str, Any]
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
-    familiar: dict[str, Familiar]  # by kind of explanation
+    familiar: dict[str, FamiliarRegion]  # by kind of explanation
 
 
 def train_public(material: Material, params: Params) -> Public:
@@ -42,10 +41,7 @@ def train_public(material: Material, params: Params) -> Public:
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
-        samples[["dataset", "image", "technique"]],
-        "image_and_technique",
-        public.train,
-        params.seed,
+        samples[["dataset", "image", "technique"]], "image_and_technique", public.train, params.seed
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)
@@ -76,9 +72,9 @@ def save_public(
     )
 
 
-def _familiar(vectors: NDArray[np.float32], samples: pd.DataFrame) -> dict[str, Familiar]:
+def _familiar(vectors: NDArray[np.float32], samples: pd.DataFrame) -> dict[str, FamiliarRegion]:
     """What the vectors of each kind of explanation look like; images are kept together."""
     return {
-        str(kind): fit_familiar(vectors[own.index.to_numpy()], own["image"].tolist())
+        str(kind): fit_region(vectors[own.index.to_numpy()], own["image"].tolist())
         for kind, own in samples.groupby("kind")
     }

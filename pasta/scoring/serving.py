@@ -28,8 +28,8 @@ from mlflow.types.schema import AnyType
 from PIL import Image, UnidentifiedImageError
 
 from pasta.errors import PastaError
-from pasta.scoring.folder import load_scorer
 from pasta.scoring.score import PastaScore, Score
+from pasta.scoring.stored import load_scorer
 from pasta.tracking import quiet
 
 _KEYS = ("image", "saliency", "concepts", "label", "dataset", "signed")

@@ -6,14 +6,32 @@ ask the first question only, as published, and vary one thing at a time around t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from pasta import store, tables
+from pasta.compute import map_units, remember
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.variants import HANDCRAFTED
+from pasta.embedding.stored import HANDCRAFTED
+from pasta.layout import Group
+from pasta.resume import Arrays, KeptUnits
+from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
+from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.evaluation import MEASURED, human_rows, measures, summarise
+from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
+from pasta.studies.ratings.aggregate import Ties
 from pasta.tables import QUESTIONS
+from pasta.tracking import nested_run, tracked_run
 
 
 @dataclass(frozen=True)
@@ -71,8 +89,8 @@ def _main(centre: Setup, scoring: ScoringParams) -> Iterator[Setup]:
 
 
 def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
-    for split in scoring.studies.splits:
-        yield replace(first, study="split", level=split, split=split)
+    for by in scoring.studies.splits:
+        yield replace(first, study="split", level=by, split=by)
     for aggregate in scoring.studies.aggregates:
         yield replace(first, study="label type", level=aggregate, aggregate=aggregate)
     for with_label in (False, True):
@@ -95,3 +113,241 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
     for study, level, change in changes:
         own = shown.model_copy(update=change)
         yield replace(first, study=study, level=level, embedding=own)
+
+
+Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
+
+_TOGETHER = 30  # networks in one stack, of all seeds and questions
+_LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some seeds of a setup, the same ones whatever the number of processes."""
+
+    setup: Setup
+    seeds: tuple[int, ...]
+    groups: tuple[Group, ...]
+    labels: Path  # the labels table
+    scoring: ScoringParams
+
+
+def run_setups(
+    groups: Sequence[Group],
+    labels: Path,
+    wanted: Sequence[Setup],
+    scoring: ScoringParams,
+    say: Say,
+    kept: KeptUnits | None = None,
+) -> pd.DataFrame:
+    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels."""
+    pieces = [
+        Piece(setup, seeds, tuple(groups), labels, scoring)
+        for setup in _different(wanted)
+        for seeds in _chunks(scoring.split.seeds, len(setup.questions))
+    ]
+    frames: dict[int, pd.DataFrame] = {}
+    for place, result in map_units(run_piece, pieces, kept):
+        frames[place] = pd.DataFrame(result)
+        setup = pieces[place].setup
+        say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
+    rows = []
+    for setup in wanted:
+        own = next(piece.setup for piece in pieces if piece.setup.answers(setup))
+        found = pd.concat([frames[at] for at, one in enumerate(pieces) if one.setup == own])
+        found = found[found["question"].isin(setup.questions)]
+        rows.append(found.assign(study=setup.study, level=setup.level))
+    return pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+
+
+def _different(wanted: Sequence[Setup]) -> list[Setup]:
+    """Setups that no other answers for, what takes longest first."""
+    alone: list[Setup] = []
+    for setup in sorted(wanted, key=lambda one: -len(one.questions)):
+        if not any(other.answers(setup) for other in alone):
+            alone.append(setup)
+    return sorted(alone, key=lambda one: one.scorer not in _LONG)
+
+
+def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
+    """Seeds that are trained side by side."""
+    number = min(seeds, math.ceil(seeds * questions / _TOGETHER))
+    bounds = [seeds * part // number for part in range(number + 1)]
+    return (tuple(range(*pair)) for pair in pairwise(bounds))
+
+
+def run_piece(piece: Piece) -> Arrays:
+    """The results of some seeds of a setup, a column each."""
+    frame = run_setup(
+        _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
+    )
+    words = frame.select_dtypes(exclude="number").columns
+    return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
+
+
+@remember
+def _material(groups: tuple[Group, ...], labels: Path) -> Material:
+    return collect(groups, store.read(labels, tables.LABELS))
+
+
+def run_setup(
+    material: Material, setup: Setup, scoring: ScoringParams, seeds: Sequence[int]
+) -> pd.DataFrame:
+    """One setup with some seeds."""
+    rated, rows = material.rated(
+        setup.embedding, setup.aggregate, setup.with_label, setup.questions
+    )
+    places = material.places.iloc[rows].reset_index(drop=True)
+    parts = [split(places, setup.split, scoring.split.train, seed) for seed in seeds]
+    fitted = fit_all(
+        setup.scorer,
+        [rated.at(part.train) for part in parts],
+        [rated.at(part.validation) for part in parts],
+        settings_of(setup.scorer, scoring),
+        seeds,
+    )
+    frames = [
+        _evaluated(one, rated.at(part.test), setup.questions).assign(seed=seed)
+        for seed, part, one in zip(seeds, parts, fitted, strict=True)
+    ]
+    return pd.concat(frames, ignore_index=True).assign(
+        scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
+    )
+
+
+def fit_all(
+    name: str,
+    train: Sequence[Rated],
+    validation: Sequence[Rated],
+    settings: Any,
+    seeds: Sequence[int],
+) -> Sequence[Fitted]:
+    """A trained scorer for each set and seed."""
+    return SCORERS[name].fit_many(train, validation, settings, seeds)
+
+
+def settings_of(name: str, scoring: ScoringParams) -> Any:
+    """The section of the parameters that a scorer wants; constants need none."""
+    named: Mapping[str, Any] = {
+        "pasta-linear": scoring.linear,
+        "pasta-mlp": scoring.mlp,
+        "pasta-mlp-open": scoring.mlp,
+        "ordinal": scoring.ordinal,
+        "ridge": scoring.baselines.ridge,
+        "lasso": scoring.baselines.lasso,
+        "svm": scoring.baselines.svm,
+        "mlp-100": scoring.baselines.mlp,
+        "handcrafted": scoring.baselines.handcrafted,
+    }
+    return named.get(name)
+
+
+def _evaluated(fitted: Fitted, test: Rated, questions: Sequence[str]) -> pd.DataFrame:
+    answer = fitted.predict(test.features)
+    found = []
+    for column, question in enumerate(questions):
+        truth = test.labels[:, column]
+        own = measures(truth, answer.stars[:, column])
+        if answer.low is not None and answer.high is not None:
+            own += coverage(truth, answer.low[:, column], answer.high[:, column])
+        found += [(*row, question) for row in own]
+    return pd.DataFrame(found, columns=[*MEASURED, "question"])
+
+
+def coverage(
+    truth: NDArray[Any], low: NDArray[Any], high: NDArray[Any]
+) -> list[tuple[str, float, int, str]]:
+    """How many labels lie in their interval, and how wide the intervals are."""
+    known = ~np.isnan(truth)
+    inside = (low <= truth) & (truth <= high)
+    number = int(known.sum())
+    shares = {"coverage": inside[known].mean(), "width": (high - low)[known].mean()}
+    return [(name, float(share), number, "") for name, share in shares.items()]
+
+
+_PEOPLE = {"mode": "people (own vote in the mode)", "leave_one_out": "people (leave one out)"}
+_TITLES = {
+    "constant": "always the commonest star",
+    "global-mean": "always the mean",
+    "pasta-linear": "PASTA, linear (P1)",
+    "pasta-mlp": "PASTA, MLP (P2)",
+}
+KEYS = ("study", "level", "question", "measure")
+_SHOWN = ("mse", "qwk", "spearman", "coverage")
+
+
+def people(votes: pd.DataFrame, labels: pd.DataFrame, ties: Ties) -> pd.DataFrame:
+    """Annotators as if they were scorers of the main study; a seed stands for a person."""
+    found = human_rows(votes, labels, ties)
+    number = {name: place for place, name in enumerate(sorted(found["annotator_id"].unique()))}
+    rows = found.assign(
+        study="main",
+        level=found["against"].map(_PEOPLE),
+        scorer="people",
+        encoder="none",
+        split="none",
+        seed=found["annotator_id"].map(number),
+    )
+    return rows[list(tables.SCORE_RESULTS.columns)]
+
+
+def headline(summarised: pd.DataFrame) -> dict[str, Any]:
+    """The main table for the metrics file: level, question, measure."""
+    main = summarised[(summarised["study"] == "main") & summarised["measure"].isin(_SHOWN)]
+    nested: dict[str, Any] = {}
+    for row in main.to_dict("records"):
+        own = nested.setdefault(str(row["level"]), {}).setdefault(str(row["question"]), {})
+        own[str(row["measure"])] = None if pd.isna(row["mean"]) else round(float(row["mean"]), 4)
+    return nested
+
+
+def main_titles(wanted: Sequence[Setup]) -> dict[str, str]:
+    """The rows of the main study in their order, with names for people."""
+    levels = [setup.level for setup in wanted if setup.study == "main"]
+    named = {level: _TITLES.get(level, level) for level in levels}
+    return named | {level: level for level in reversed(_PEOPLE.values())}
+
+
+def compare(results: pd.DataFrame, better: str, than: Sequence[str]) -> pd.DataFrame:
+    """Paired differences to other scorers of the main study, seed by seed, 95 % intervals."""
+    main = results[results["study"] == "main"]
+    keys = ["question", "measure", "seed"]
+    wide = main.pivot_table("estimate", keys, "level", aggfunc="first", observed=True)
+    rows = [
+        {"question": question, "measure": measure, "scorer": better, "than": other, **found}
+        for other in than
+        if {better, other} <= set(wide.columns)
+        for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2])
+        for found in _difference(own.dropna().to_numpy())
+    ]
+    columns = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _difference(values: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Mean, t interval and p; nothing for fewer than two seeds, or without any spread."""
+    if len(values) < 2 or np.ptp(values) == 0:
+        return []
+    test = stats.ttest_1samp(values, 0)
+    low, high = test.confidence_interval()
+    mean = float(values.mean())
+    found = {"estimate": mean, "low": float(low), "high": float(high), "p": float(test.pvalue)}
+    return [{"n": len(values), **found}]
+
+
+def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:
+    """One MLflow run for each study, a nested one for each of its rows."""
+    for study in dict.fromkeys(setup.study for setup in wanted):
+        found = results[results["study"] == study]
+        with tracked_run("scorers", "score", study, inputs=inputs) as run:
+            run.log_table(summarise(found, KEYS), "summary.csv")
+            for setup in wanted:
+                if setup.study == study:
+                    with nested_run(setup.level, setup.described()) as row:
+                        row.log_metrics(_means(found[found["level"] == setup.level]))
+
+
+def _means(results: pd.DataFrame) -> dict[str, float]:
+    named = results["measure"] + "." + results["question"]
+    means = results.groupby(named)["estimate"].mean().dropna()
+    return {str(name): float(mean) for name, mean in means.items()}

@@ -15,8 +15,8 @@ from pasta.layout import Group
 from pasta.models import checkpoint
 from pasta.models.base import MODELS
 from pasta.models.data import TrainingData
-from pasta.scoring.folder import load_scorer
 from pasta.scoring.score import PastaScore
+from pasta.scoring.stored import load_scorer
 from tests.conftest import ROOT
 from tests.models.clip_data import drawn_data
 from tests.scoring.small_scorer import make_root, make_scorer, tiny

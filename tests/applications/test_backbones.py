@@ -21,19 +21,19 @@ from pasta.applications.backbones import (
     summarise_towers,
     tower_trends,
 )
-from pasta.applications.prepared.distilling import (
+from pasta.applications.prepared.base import fresh_images, groups_with
+from pasta.applications.prepared.towers import (
+    TOWER_COLUMNS,
+    artefacts,
+    background_cells,
     distil,
     distillation_loss,
+    family_of,
+    feature_norms,
+    load_towers,
     new_student,
     open_tower,
     prepare,
-)
-from pasta.applications.prepared.held_out import fresh_images, groups_with
-from pasta.applications.prepared.norms import artefacts, background_cells, feature_norms
-from pasta.applications.prepared.towers import (
-    TOWER_COLUMNS,
-    family_of,
-    load_towers,
     prepare_towers,
 )
 from pasta.applications.settings import ApplicationsParams, BackbonesParams
@@ -41,18 +41,10 @@ from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
 from pasta.explanations.samples import chosen_rows
 from pasta.layout import Group
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.prompts import prompts
+from pasta.models.clip import ClipEncoder, prompts
 from pasta.seeds import generator
 from reports.source.plots.applications import backbone_figure
-from tests.applications.small import (
-    DATASET,
-    DEVICES,
-    DISTILLATION,
-    Small,
-    small_project,
-    tower,
-)
+from tests.applications.small import DATASET, DEVICES, DISTILLATION, Small, small_project, tower
 
 
 @pytest.fixture(scope="module")

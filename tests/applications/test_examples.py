@@ -15,8 +15,7 @@ from pasta.applications.mixture import TIE
 from pasta.errors import PastaError
 from pasta.explanations.single import Answer
 from pasta.explanations.techniques import Technique
-from pasta.scoring.results import Score
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score
 from pasta.seeds import generator
 from tests.applications.made_up import random_scores, scored, settings
 from tests.scoring.small_scorer import SIDE, heat, make_root, make_scorer, pictures, tiny

@@ -10,15 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from pasta import store
+from pasta.applications.prepared import base
 from pasta.applications.prepared import candidates as candidates_module
-from pasta.applications.prepared import saving
-from pasta.applications.prepared.candidates import (
-    load_candidates,
-    open_table,
-    prepare_candidates,
-)
-from pasta.applications.prepared.held_out import named_images
-from pasta.applications.prepared.mask_responses import load_masks, prepare_masks
+from pasta.applications.prepared.base import named_images
+from pasta.applications.prepared.candidates import load_candidates, open_table, prepare_candidates
+from pasta.applications.prepared.masks import load_masks, prepare_masks
 from pasta.applications.settings import TuningStudyParams
 from pasta.applications.steering import COLUMNS, run_steering
 from pasta.config import Params
@@ -101,7 +97,7 @@ def test_masks_from_disk_steer_and_lambda_zero_is_plain_rise(small: Small, tmp_p
     params = small.params
     seconds = prepare_masks([small.group], params, small.root, tmp_path)
     assert list(seconds) == ["image", "model", "vectors"] and len(seconds) == 3
-    assert "seconds" not in store.read_json(tmp_path / saving.CARD)["arrays"]
+    assert "seconds" not in store.read_json(tmp_path / base.CARD)["arrays"]
     datasets = {DATASET: small.data.dataset}
     found = load_masks(tmp_path, datasets, small.scorer.card)
     assert [len(one.responses.masks) for one in found] == [30, 30, 30]
@@ -129,18 +125,18 @@ def test_masks_that_were_encoded_for_another_scorer_are_refused(
     small: Small, tmp_path: Path
 ) -> None:
     card = {"encoder": {"name": "x", "md5": "0"}, "shown": {"image": "overlay", "blur": 1.0}}
-    saving.save(tmp_path, card, {"grids": np.zeros((1, 2))})
+    base.save_prepared(tmp_path, card, {"grids": np.zeros((1, 2))})
     with pytest.raises(PastaError, match="drawn and encoded otherwise"):
         load_masks(tmp_path, {}, small.scorer.card)
 
 
 def test_a_folder_without_a_card_is_not_finished_and_arrays_must_fit_it(tmp_path: Path) -> None:
-    saving.save(tmp_path, {"a": 1}, {"b": np.arange(6).reshape(2, 3)})
-    card, arrays = saving.load(tmp_path, "masks")
+    base.save_prepared(tmp_path, {"a": 1}, {"b": np.arange(6).reshape(2, 3)})
+    card, arrays = base.load_prepared(tmp_path, "masks")
     assert card["a"] == 1 and arrays["b"].tolist() == [[0, 1, 2], [3, 4, 5]]
     np.save(tmp_path / "b.npy", np.zeros((4, 4)))
     with pytest.raises(InputError, match=r"b\.npy"):
-        saving.load(tmp_path, "masks")
-    (tmp_path / saving.CARD).unlink()
+        base.load_prepared(tmp_path, "masks")
+    (tmp_path / base.CARD).unlink()
     with pytest.raises(PastaError, match="`dvc repro masks`"):
-        saving.load(tmp_path, "masks")
+        base.load_prepared(tmp_path, "masks")

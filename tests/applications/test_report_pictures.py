@@ -21,8 +21,7 @@ from pasta.applications.report_pictures import (
 )
 from pasta.applications.sheets import Layout, Line, Tile, label, number, sheet
 from pasta.applications.steering import COLUMNS, Steered, curve
-from pasta.applications.tuning import Pair, Tuned
-from pasta.applications.tuning_choice import HELD_OUT, VERDICT_COLUMNS
+from pasta.applications.tuning import HELD_OUT, VERDICT_COLUMNS, Pair, Tuned
 from pasta.errors import PastaError
 from pasta.explanations.techniques import technique
 

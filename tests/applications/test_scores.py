@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from pasta import store, tables
-from pasta.applications import cross_validation
 from pasta.applications import scores as module
 from pasta.applications.scores import COLUMNS, score_stored
 from pasta.config import Params, load_params
@@ -24,10 +23,9 @@ from pasta.layout import Group
 from pasta.scoring import material as material_module
 from pasta.scoring import public
 from pasta.scoring.base import SCORERS, Fitted, Rated
-from pasta.scoring.folder import save_scorer
-from pasta.scoring.material import collect
+from pasta.scoring.material import collect, split
 from pasta.scoring.settings import PenaltyParams
-from pasta.scoring.splits import split
+from pasta.scoring.stored import save_scorer
 from pasta.seeds import generator
 from pasta.tracking import file_md5
 
@@ -97,7 +95,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr(module, "split", small)
     monkeypatch.setattr(public, "split", small)
     embedded = {key: _embedded(key) for key in GROUPS}
-    for place in (module, cross_validation, material_module):
+    for place in (module, material_module):
         monkeypatch.setattr(place, "load_embeddings", lambda group, _: embedded[group.key])
     groups = [Group(key, DATASET, tmp_path) for key in GROUPS]
     for group in groups:
@@ -226,11 +224,9 @@ def test_crossed_scores_come_from_scorers_that_have_not_seen_the_image(
         pairs = zip(train, validation, strict=True)
         return [SCORERS["ridge"].fit(one, other, chosen, 0) for one, other in pairs]
 
-    monkeypatch.setattr(cross_validation, "fit_all", fit)
+    monkeypatch.setattr(module, "fit_all", fit)
     scores = project.scores("Q1")
-    found = cross_validation.cross_validate(
-        scores, project.groups, project.labels, project.params, "Q1", 3
-    )
+    found = module.cross_validate(scores, project.groups, project.labels, project.params, "Q1", 3)
     assert found["held_out"].all()
     assert found.loc[found["score"].isna(), "sample_id"].tolist() == [EMPTY]
     assert found["fold"].nunique() == 3
@@ -246,7 +242,7 @@ def test_crossed_scores_come_from_scorers_that_have_not_seen_the_image(
 
 
 def test_too_few_images_or_folds_cannot_be_dealt() -> None:
-    assert sorted(cross_validation.deal(list("abcdefg"), 3, 0).values()) == [0, 0, 0, 1, 1, 2, 2]
+    assert sorted(module.deal(list("abcdefg"), 3, 0).values()) == [0, 0, 0, 1, 1, 2, 2]
     for images, folds in ((["a", "b"], 3), (list("abcd"), 2)):
         with pytest.raises(PastaError, match="cannot be dealt"):
-            cross_validation.deal(images, folds, 0)
+            module.deal(images, folds, 0)

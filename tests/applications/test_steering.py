@@ -12,29 +12,15 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from pasta.applications.prepared.mask_responses import (
-    Responses,
-    ask_model,
-    drawing,
-    encode_masks,
-    share_out,
-)
+from pasta.applications.prepared.masks import Responses, ask_model, drawing, encode_masks, share_out
 from pasta.applications.settings import SteeringParams
-from pasta.applications.steering import (
-    Asked,
-    ask,
-    curve,
-    mask_scores,
-    matched,
-    mix_maps,
-)
+from pasta.applications.steering import Asked, ask, curve, mask_scores, matched, mix_maps
 from pasta.embedding.inputs import render
 from pasta.explanations.base import Given
 from pasta.explanations.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
-from pasta.scoring.results import Scores
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Scores
 from pasta.seeds import generator
 from tests.applications.small import DEVICES
 from tests.embedding.small import settings as embedding

@@ -15,11 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as some
 from typer.testing import CliRunner
 
-from pasta.applications.prepared.candidates import LiveSubject, open_table
-from pasta.applications.prepared.grid import Candidate, Grid, Layers, make_grid, read_grid
-from pasta.applications.prepared.held_out import fresh_images
-from pasta.applications.tuning import Tuned, tune
-from pasta.applications.tuning_choice import (
+from pasta.applications.prepared.base import fresh_images
+from pasta.applications.prepared.candidates import (
+    Candidate,
+    Grid,
+    Layers,
+    LiveSubject,
+    make_grid,
+    open_table,
+    read_grid,
+)
+from pasta.applications.tuning import (
     CANDIDATE_COLUMNS,
     EACH,
     HELD_OUT,
@@ -27,11 +33,13 @@ from pasta.applications.tuning_choice import (
     VERDICT_COLUMNS,
     Answer,
     Found,
+    Tuned,
     best_of_each,
     candidate_table,
     choose,
     conclude,
     search,
+    tune,
     verdict_table,
 )
 from pasta.commands.tune import tune as command
@@ -198,8 +206,7 @@ class TestChoice:
         assert best["score"][:2].tolist() == [4, 3] and best["quality"].tolist() == [-1, 1, 2]
 
     @pytest.mark.parametrize(
-        ("gain", "words"),
-        [(0.5, "better served"), (-0.5, "worse served"), (0.0, "not clear")],
+        ("gain", "words"), [(0.5, "better served"), (-0.5, "worse served"), (0.0, "not clear")]
     )
     def test_the_judge_and_not_the_score_says_who_is_better_served(
         self, gain: float, words: str

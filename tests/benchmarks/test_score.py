@@ -16,10 +16,8 @@ from pasta.compute import cores
 from pasta.embedding import inputs
 from pasta.embedding.encoders import OpenClip
 from pasta.explanations import rendering
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.opening import open_model
-from pasta.scoring.results import Score, Scores
-from pasta.scoring.score import PastaScore
+from pasta.models.clip import ClipEncoder, open_model
+from pasta.scoring.score import PastaScore, Score, Scores
 from tests.benchmarks.test_ratios import timed
 from tests.scoring.small_scorer import heat, labels, make_scorer, pictures
 

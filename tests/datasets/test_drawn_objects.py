@@ -13,14 +13,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pasta.datasets.drawn.canvas import Canvas
-from pasta.datasets.drawn.composition import (
+from pasta.datasets.drawn.source import (
     PAINTERS,
     TELLTALE,
     choose_biased_colour,
     choose_colour,
+    draw,
+    label_of,
     random_stand,
 )
-from pasta.datasets.drawn.source import draw, label_of
 from pasta.datasets.records import Record
 from pasta.datasets.vocabulary import vocabulary
 from pasta.seeds import generator

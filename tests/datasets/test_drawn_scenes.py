@@ -12,9 +12,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pasta.datasets.drawn import arches, coco, monumai
+from pasta.datasets.drawn import coco, facades, monumai
 from pasta.datasets.drawn.canvas import Canvas, pose
-from pasta.datasets.drawn.sketch import draw_sketch
+from pasta.datasets.drawn.sketch import draw_sketch, read_sketches
 from pasta.datasets.drawn.source import draw
 from pasta.datasets.records import Record
 from pasta.datasets.vocabulary import vocabulary
@@ -37,11 +37,11 @@ def radii(points: NDArray[np.float64], x: float, y: float) -> NDArray[np.float64
 
 
 def test_rounded_arch_lies_on_a_circle() -> None:
-    assert np.allclose(radii(arches.rounded(), 0, 0), 1)
+    assert np.allclose(radii(facades.rounded(), 0, 0), 1)
 
 
 def test_horseshoe_is_widest_above_its_springing() -> None:
-    arch = arches.horseshoe(0.6)
+    arch = facades.horseshoe(0.6)
     assert np.allclose(np.abs(arch[[0, -1], 0]), 1)
     assert np.allclose(arch[[0, -1], 1], 0)
     assert arch[:, 0].max() == pytest.approx(1 / np.cos(0.6), rel=1e-2)
@@ -50,7 +50,7 @@ def test_horseshoe_is_widest_above_its_springing() -> None:
 
 @pytest.mark.parametrize("sharpness", [0.2, 0.6, 1.0])
 def test_pointed_arch_is_two_arcs_that_meet_at_an_angle(sharpness: float) -> None:
-    arch = arches.pointed(sharpness)
+    arch = facades.pointed(sharpness)
     middle = len(arch) // 2
     assert np.allclose(radii(arch[: middle + 1], sharpness, 0), 1 + sharpness)
     assert np.allclose(radii(arch[middle:], -sharpness, 0), 1 + sharpness)
@@ -62,11 +62,11 @@ def test_pointed_arch_is_two_arcs_that_meet_at_an_angle(sharpness: float) -> Non
 
 
 def test_equilateral_pointed_arch_has_an_apex_as_high_as_the_triangle() -> None:
-    assert arches.pointed(1.0)[:, 1].min() == pytest.approx(-np.sqrt(3))
+    assert facades.pointed(1.0)[:, 1].min() == pytest.approx(-np.sqrt(3))
 
 
 def test_ogee_turns_both_ways_on_each_side() -> None:
-    left = arches.ogee()[: arches.STEPS // 2 + 1]
+    left = facades.ogee()[: facades.STEPS // 2 + 1]
     steps = np.diff(left, axis=0)
     turning = steps[:-1, 0] * steps[1:, 1] - steps[:-1, 1] * steps[1:, 0]
     signs = np.sign(turning[np.abs(turning) > 1e-9])
@@ -75,13 +75,13 @@ def test_ogee_turns_both_ways_on_each_side() -> None:
 
 @pytest.mark.parametrize("lobes", [3, 5, 7, 9])
 def test_lobed_arch_has_as_many_lobes_as_asked(lobes: int) -> None:
-    distance = radii(arches.lobed(lobes), 0, 0)
+    distance = radii(facades.lobed(lobes), 0, 0)
     peaks = (distance[1:-1] > distance[:-2]) & (distance[1:-1] >= distance[2:])
     assert peaks.sum() == lobes
 
 
 def test_trefoil_has_two_cusps_and_three_lobes() -> None:
-    arch = arches.trefoil()
+    arch = facades.trefoil()
     steps = np.diff(arch, axis=0)
     turning = steps[:-1, 0] * steps[1:, 1] - steps[:-1, 1] * steps[1:, 0]
     inward = turning < -1e-6  # a lobe turns right all along; only cusps turn left
@@ -92,9 +92,9 @@ def test_trefoil_has_two_cusps_and_three_lobes() -> None:
 
 
 def test_flat_arch_is_level_and_its_stones_are_wedges() -> None:
-    inner = arches.flat()
+    inner = facades.flat()
     assert np.allclose(inner[:, 1], 0)
-    stones = arches.voussoirs(inner, inner * (1.4, 1) + (0, -0.6), 9)
+    stones = facades.voussoirs(inner, inner * (1.4, 1) + (0, -0.6), 9)
     assert len(stones) == 9
     for stone in stones:
         low, high = stone[np.isclose(stone[:, 1], 0)], stone[stone[:, 1] < -0.5]
@@ -102,24 +102,24 @@ def test_flat_arch_is_level_and_its_stones_are_wedges() -> None:
 
 
 def test_extrados_lies_outside_the_intrados() -> None:
-    for arch in (make() for make in arches.ARCHES.values()):
+    for arch in (make() for make in facades.ARCHES.values()):
         centre = arch[:, 1].min() * 0.45
-        grown = radii(arches.ring(arch, 0.3), 0, centre) - radii(arch, 0, centre)
+        grown = radii(facades.ring(arch, 0.3), 0, centre) - radii(arch, 0, centre)
         assert np.allclose(grown, 0.3)
 
 
 def test_pediments() -> None:
-    segment = arches.segmental_pediment(0.5)
+    segment = facades.segmental_pediment(0.5)
     assert segment[:, 1].min() == pytest.approx(-0.5)
     assert np.allclose(radii(segment, 0, 0.75), 1.25)
-    left, right = arches.broken_pediment(curved=False)
+    left, right = facades.broken_pediment(curved=False)
     assert left[:, 0].max() == pytest.approx(-0.3)
     assert right[:, 0].min() == pytest.approx(0.3)
-    assert arches.triangular_pediment(0.4)[:, 1].min() == -0.4
+    assert facades.triangular_pediment(0.4)[:, 1].min() == -0.4
 
 
 def test_solomonic_column_swings_as_often_as_asked() -> None:
-    outline = arches.solomonic(turns=4)
+    outline = facades.solomonic(turns=4)
     left = outline[: len(outline) // 2]
     right = outline[len(outline) // 2 :][::-1]
     middle = (left[:, 0] + right[:, 0]) / 2
@@ -132,7 +132,7 @@ def test_solomonic_column_swings_as_often_as_asked() -> None:
 
 def test_every_object_has_a_sketch_and_a_class() -> None:
     concepts = set(vocabulary("coco").concepts)
-    assert set(coco.SKETCHES) == concepts
+    assert set(read_sketches()) == concepts
     cast = {name for one in coco.SCENES.values() for name in (*one.anchors, *one.companions)}
     assert cast | set(coco.COMMON) == concepts
     assert tuple(coco.SCENES) == vocabulary("coco").classes
@@ -141,7 +141,7 @@ def test_every_object_has_a_sketch_and_a_class() -> None:
 
 @pytest.mark.parametrize("concept", vocabulary("coco").concepts)
 def test_object_is_seen_and_stays_in_its_box(concept: str) -> None:
-    sketch = coco.SKETCHES[concept]
+    sketch = read_sketches()[concept]
     assert max(sketch.stand.width, sketch.stand.height) == pytest.approx(1.0)
     canvas = Canvas(100, vocabulary("coco"))
     with canvas.placed(pose(0.2, 0.2, 0.6)):

@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
 
-from pasta.datasets.files.images import (
-    PixelBox,
-    decode,
-    decode_as,
-    fit,
-    fit_box,
-    fit_parts,
-)
+from pasta.datasets.files.images import PixelBox, decode, decode_as, fit, fit_box, fit_parts
 from pasta.errors import InputError
 from tests.datasets import trees
 

@@ -103,7 +103,7 @@ def coco(root: Path) -> Path:
             [
                 annotation(
                     4, 139, cup, [20, 10, 20, 20], {"size": [40, 60], "counts": pack(runs(mask))}
-                ),
+                )
             ],
         ),
     }
@@ -134,8 +134,7 @@ def _cells(structs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Any:
 
 
 def mat(
-    path: Path,
-    objects: Sequence[tuple[str, NDArray[np.uint8], Mapping[str, NDArray[np.uint8]]]],
+    path: Path, objects: Sequence[tuple[str, NDArray[np.uint8], Mapping[str, NDArray[np.uint8]]]]
 ) -> Path:
     """A PASCAL-Part annotation: objects as (class, mask, parts by name)."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
-from pasta.embedding.base import ENCODERS
+from pasta.embedding.encoders import ENCODERS
 from pasta.embedding.settings import EmbeddingParams, HandcraftedParams, VariantsParams
 from pasta.layout import Group
 from pasta.seeds import generator

@@ -12,11 +12,10 @@ import pytest
 from pasta import store
 from pasta.datasets.stored import open_dataset
 from pasta.embedding import stage
-from pasta.embedding.embed import embed_group, kind_vectors
 from pasta.embedding.handcrafted import NAMES
 from pasta.embedding.inputs import overlay, weighted_sum
 from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
-from pasta.embedding.stage import embed_groups, units_of
+from pasta.embedding.stage import embed_group, embed_groups, kind_vectors, units_of
 from pasta.embedding.stored import ENCODER, load_embeddings, variant
 from pasta.errors import InputError, PastaError
 from pasta.explanations.stored import StoredExplanations

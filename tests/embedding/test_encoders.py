@@ -13,13 +13,10 @@ import torch
 
 from pasta import compute, store
 from pasta.datasets.vocabulary import VOCABULARIES
-from pasta.embedding.base import ENCODERS, about
-from pasta.embedding.encoders import OpenClip, open_encoder
+from pasta.embedding.encoders import ENCODERS, OpenClip, about, open_encoder
 from pasta.embedding.sentences import pieces, sentence, sentence_vectors
 from pasta.errors import InputError, PastaError
-from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import readable
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, readable, save_clip
 from tests.embedding.small import settings
 from tests.models.small import DEVICES
 

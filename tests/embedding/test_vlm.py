@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from pasta import compute
-from pasta.embedding.base import Encoder
-from pasta.embedding.encoders import ENCODERS
+from pasta.embedding.encoders import ENCODERS, Encoder
 from pasta.errors import PastaError
 from tests.models.small import DEVICES
 

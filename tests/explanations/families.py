@@ -9,7 +9,7 @@ from torchvision.models import VisionTransformer
 from pasta.explanations.base import View
 from pasta.explanations.hooks import hooked
 from pasta.explanations.layers import Tokens
-from pasta.models.normalise import Normalise
+from pasta.models.base import Normalise
 from pasta.models.resnet import ScaledResNet
 
 torch.set_num_threads(1)  # batches this small only lose by being shared between cores

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
 from pasta.models.base import ConceptModel, torch_generator
-from pasta.models.clip_qda import GaussianHead
-from pasta.models.concept_parts import LinearHead
+from pasta.models.clip_concepts import GaussianHead
+from pasta.models.concept_bottleneck import LinearHead
 
 torch.set_num_threads(1)  # batches this small only lose by being shared between cores
 SETTINGS: dict[str, Any] = {

@@ -13,13 +13,10 @@ from pasta.errors import PastaError
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.self_explaining import linear_contributions, reference
 from pasta.models.base import MODELS, ConceptModel
-from pasta.models.clip.encoder import FOLDER, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip_linear import ClipLinearRecipe
-from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
-from pasta.models.concept_parts import LinearHead
+from pasta.models.clip import FOLDER, open_model, save_clip
+from pasta.models.clip_concepts import ClipLinearRecipe, LaboRecipe
+from pasta.models.concept_bottleneck import ConceptBottleneckRecipe, LinearHead
 from pasta.models.data import TrainingData
-from pasta.models.labo import LaboRecipe
 from pasta.models.settings import (
     ClipLinearParams,
     ConceptBottleneckParams,

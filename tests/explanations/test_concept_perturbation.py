@@ -24,8 +24,7 @@ from pasta.explanations.concept_perturbation import (
 from pasta.explanations.lime import ridge
 from pasta.explanations.self_explaining import reference
 from pasta.models.base import torch_generator
-from pasta.models.concept_bottleneck import ConceptBottleneckRecipe
-from pasta.models.concept_parts import LinearHead
+from pasta.models.concept_bottleneck import ConceptBottleneckRecipe, LinearHead
 from pasta.models.settings import ConceptBottleneckParams
 from tests.explanations.small_concepts import (
     PERTURBATION,

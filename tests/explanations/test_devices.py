@@ -19,7 +19,7 @@ from pasta.explanations.engine import Work, attributions, computed, predicted_cl
 from pasta.explanations.layers import Tokens
 from pasta.explanations.perturbation_search import find_pairs
 from pasta.models.bcos import BcosClassifier
-from pasta.models.concept_parts import LinearHead
+from pasta.models.concept_bottleneck import LinearHead
 from tests.explanations.families import residual_view, transformer_view
 from tests.explanations.networks import SmallNet, pictures
 from tests.explanations.small_concepts import SETTINGS as CONCEPT_SETTINGS

@@ -21,7 +21,7 @@ from pasta.explanations.layers import (
     find_layer,
     resolve_layer,
 )
-from pasta.models.normalise import Normalise
+from pasta.models.base import Normalise
 from pasta.models.resnet import ResNetClassifier
 from pasta.models.vit import TransformerClassifier
 from tests.explanations.families import output_of

@@ -11,8 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from pasta.errors import PastaError
-from pasta.models.clip.encoder import FOLDER, WEIGHTS, ClipEncoder, last_stage, load_clip, save_clip
-from pasta.models.clip.opening import open_model
+from pasta.models.clip import (
+    FOLDER,
+    WEIGHTS,
+    ClipEncoder,
+    last_stage,
+    load_clip,
+    open_model,
+    save_clip,
+)
 from tests.models.clip_data import SIZE, clip_params
 
 

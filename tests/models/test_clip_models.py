@@ -16,15 +16,18 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
-from pasta.models.clip.concepts import Examples, fit_line
-from pasta.models.clip.encoder import FOLDER, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import prompts
-from pasta.models.clip_linear import ClipLinearRecipe
-from pasta.models.clip_qda import ClipQdaRecipe, fit_gaussians
-from pasta.models.clip_zero_shot import ClipZeroShotRecipe
+from pasta.models.clip import FOLDER, ClipZeroShotRecipe, open_model, prompts, save_clip
+from pasta.models.clip_concepts import (
+    ClipLinearRecipe,
+    ClipQdaRecipe,
+    Examples,
+    LaboRecipe,
+    Objective,
+    fit_gaussians,
+    fit_line,
+    greedy,
+)
 from pasta.models.data import TrainingData
-from pasta.models.labo import LaboRecipe, Objective, greedy
 from pasta.models.settings import ClipLinearParams, ClipQdaParams, LaboParams
 from tests.models.clip_data import SIZE, TEMPLATE, drawn_data, silent
 

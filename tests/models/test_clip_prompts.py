@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from pasta.datasets.vocabulary import VOCABULARIES
-from pasta.models.clip.encoder import ClipEncoder
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import caption, prompt_table, prompts
+from pasta.models.clip import ClipEncoder, caption, open_model, prompt_table, prompts
 from tests.models.clip_data import TEMPLATE
 
 

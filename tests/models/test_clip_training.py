@@ -10,11 +10,12 @@ from torch.nn import functional
 
 from pasta import store
 from pasta.models.base import torch_generator
-from pasta.models.clip.batches import Mixture, Truth, augment, brief, write_captions
-from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, load_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import prompt_table
-from pasta.models.clip.training import (
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, load_clip, open_model, prompt_table
+from pasta.models.clip_training import (
+    Mixture,
+    Truth,
+    augment,
+    brief,
     caption_loss,
     class_loss,
     concept_loss,
@@ -22,6 +23,7 @@ from pasta.models.clip.training import (
     is_true,
     make_clip,
     train_clip,
+    write_captions,
 )
 from pasta.models.data import TrainingData, as_tensor
 from tests.models.clip_data import SIZE, TEMPLATE, clip_params, drawn_data, silent

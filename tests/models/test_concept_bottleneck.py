@@ -12,8 +12,7 @@ from torch import nn
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
-from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneckRecipe
-from pasta.models.concept_parts import LinearHead
+from pasta.models.concept_bottleneck import ConceptBottleneck, ConceptBottleneckRecipe, LinearHead
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier
 from pasta.models.settings import BackboneParams, ConceptBottleneckParams, ResNetParams
@@ -25,11 +24,7 @@ UNSEEN = CONCEPTS.index("never")
 
 def settings(epochs: int = 1, backbone: BackboneParams = SLIM) -> ConceptBottleneckParams:
     return ConceptBottleneckParams(
-        backbone=backbone,
-        training=gradient(epochs),
-        head="sequential",
-        score="logit",
-        penalty=1e-3,
+        backbone=backbone, training=gradient(epochs), head="sequential", score="logit", penalty=1e-3
     )
 
 

@@ -24,11 +24,8 @@ from pasta.models import training
 from pasta.models.base import MODELS, BlackBox, torch_generator
 from pasta.models.bcos import BcosClassifier
 from pasta.models.catalog import ORDER
-from pasta.models.clip.batches import Mixture, write_captions
-from pasta.models.clip.encoder import FOLDER, ClipEncoder, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import prompt_table
-from pasta.models.clip.training import Learner
+from pasta.models.clip import FOLDER, ClipEncoder, open_model, prompt_table, save_clip
+from pasta.models.clip_training import Learner, Mixture, write_captions
 from pasta.models.data import TrainingData
 from tests.models.small import DEVICES, NO_GPU, profile, silent, tiny_group
 

@@ -22,11 +22,17 @@ from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
 from pasta.models.catalog import ORDER
-from pasta.models.clip.training import make_clip
+from pasta.models.checkpoint import open_classifier, predict_files, read_image
+from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData, as_tensor
-from pasta.models.predicting import open_classifier, predict_files, read_image
-from pasta.models.report import collect
-from pasta.models.suite import Trained, open_data, require_examples, require_starts, train_group
+from pasta.models.suite import (
+    Trained,
+    collect,
+    open_data,
+    require_examples,
+    require_starts,
+    train_group,
+)
 from pasta.paths import DATA
 from pasta.validation import check
 from tests.conftest import names

@@ -10,7 +10,7 @@ from pasta.applications.examples import run_examples
 from pasta.applications.mixture import run_mixture
 from pasta.applications.pareto import run_pareto
 from pasta.applications.steering import curve
-from pasta.applications.tuning_choice import Answer, Found, candidate_table, choose, verdict_table
+from pasta.applications.tuning import Answer, Found, candidate_table, choose, verdict_table
 from pasta.seeds import generator
 from tests.applications.made_up import measured, random_scores, settings
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pasta import store, tables
-from pasta.commands.outcome import stage_names
+from pasta.commands.report import stage_names
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA

@@ -9,8 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta.scoring.base import Rated
-from pasta.scoring.ordinal_fit import Doubles
-from pasta.scoring.ordinal_likelihood import distribution
+from pasta.scoring.ordinal import Doubles, distribution
 from pasta.scoring.settings import OrdinalParams
 from pasta.seeds import generator
 from pasta.studies.ratings.aggregate import mode

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from pasta import store
 from pasta.compute import limit_threads
-from pasta.embedding.base import about
-from pasta.embedding.encoders import OpenClip
+from pasta.embedding.encoders import OpenClip, about
 from pasta.embedding.inputs import CLASSES, render, with_label
-from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
-from pasta.models.clip.opening import open_model
-from pasta.scoring import folder as scorer_folder
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
+from pasta.scoring import stored as scorer_folder
 from pasta.scoring.base import SCORERS, Fitted, Rated
-from pasta.scoring.familiar import Familiar, fit_familiar
+from pasta.scoring.ood import FamiliarRegion, fit_region
 from pasta.scoring.settings import PenaltyParams
 from pasta.seeds import generator
 from tests.embedding.small import settings as embedding_settings
@@ -111,11 +109,9 @@ def make_scorer(
             fitted.predict(features).stars, QUESTIONS, techniques
         ),
         "familiar": {
-            "saliency": fit_familiar(vectors, [f"{row}" for row in np.arange(number) // 3]),
-            "concept": Familiar(
-                np.zeros(encoder.width, np.float32),
-                np.eye(encoder.width, dtype=np.float32),
-                2.0,
+            "saliency": fit_region(vectors, [f"{row}" for row in np.arange(number) // 3]),
+            "concept": FamiliarRegion(
+                np.zeros(encoder.width, np.float32), np.eye(encoder.width, dtype=np.float32), 2.0
             ),
         },
     }

@@ -11,9 +11,8 @@ from torch import Tensor
 
 from pasta.scoring import ordinal  # noqa: F401 (it registers itself)
 from pasta.scoring.base import SCORERS, Answer, Fitted
-from pasta.scoring.networks import Stack, descend
-from pasta.scoring.neural import Batch, NeuralScorer, perceptron
-from pasta.scoring.ordinal_ensemble import Member, optimiser_of
+from pasta.scoring.neural import Batch, NeuralScorer, Stack, descend, perceptron
+from pasta.scoring.ordinal import Member, optimiser_of
 from pasta.seeds import generator
 from tests.scoring.ordinal_votes import settings as ordinal_settings
 from tests.scoring.planted import SECOND_LOSS, planted, settings

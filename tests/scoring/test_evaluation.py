@@ -14,9 +14,9 @@ from sklearn.metrics import cohen_kappa_score
 from pasta.scoring.evaluation import (
     human_rows,
     quadratic_kappa,
+    round_stars,
     star_counts,
     summarise,
-    to_stars,
 )
 from pasta.studies.ratings.aggregate import Ties, aggregate
 from tests.scoring.planted import evaluate
@@ -105,7 +105,7 @@ def test_truth_without_differences_has_reasons(truth: list[float], reason: str) 
 
 
 def test_stars_stay_on_the_scale() -> None:
-    assert to_stars(np.array([-3.0, 0.9, 1.5, 2.5, 4.6, 9.0])).tolist() == [1, 1, 2, 2, 5, 5]
+    assert round_stars(np.array([-3.0, 0.9, 1.5, 2.5, 4.6, 9.0])).tolist() == [1, 1, 2, 2, 5, 5]
 
 
 def test_summary_drops_no_run() -> None:
@@ -125,8 +125,7 @@ def labels_of(votes: pd.DataFrame, ties: Ties = "smallest") -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("ties", "label", "others"),
-    [("smallest", 1, [5, 5, 1, 1, 1]), ("largest", 5, [5, 5, 5, 1, 1])],
+    ("ties", "label", "others"), [("smallest", 1, [5, 5, 1, 1, 1]), ("largest", 5, [5, 5, 5, 1, 1])]
 )
 def test_people_are_compared_with_labels_whose_ties_are_settled_as_in_the_table(
     ties: Ties, label: int, others: list[int]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.scoring import losses
+from pasta.scoring import neural as losses
 from pasta.scoring.settings import LossParams
 
 Loss = Callable[[Tensor, Tensor, Tensor], Tensor]

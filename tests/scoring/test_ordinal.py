@@ -8,14 +8,7 @@ from numpy.typing import NDArray
 
 from pasta.errors import PastaError
 from pasta.scoring.base import SCORERS, STARS, Fitted, Floats, Predicted, Rated
-from pasta.scoring.ordinal import (
-    OrdinalScorer,
-    expansion_factor,
-    label_line,
-)
-from pasta.scoring.ordinal_fit import (
-    PRIOR_VOTES,
-)
+from pasta.scoring.ordinal import PRIOR_VOTES, OrdinalScorer, expansion_factor, label_line
 from pasta.seeds import generator
 from tests.scoring.ordinal_votes import draw_rated, modes, planted_weights, settings
 

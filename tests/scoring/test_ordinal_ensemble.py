@@ -9,11 +9,18 @@ import pytest
 import torch
 
 from pasta.errors import PastaError
-from pasta.scoring import ordinal_ensemble
+from pasta.scoring import ordinal
 from pasta.scoring.base import Predicted, Rated
-from pasta.scoring.ordinal import OrdinalScorer
-from pasta.scoring.ordinal_ensemble import ARRAYS, Member, batches, mean_chances, train_ensembles
-from pasta.scoring.ordinal_fit import Doubles, standardise
+from pasta.scoring.ordinal import (
+    MEMBER_ARRAYS,
+    Doubles,
+    Member,
+    OrdinalScorer,
+    batches,
+    mean_chances,
+    standardise,
+    train_ensembles,
+)
 from pasta.seeds import generator
 from tests.scoring.ordinal_votes import draw_rated, modes, planted_weights, settings, star_chances
 from tests.scoring.test_ordinal_fit import literal_negative_log_likelihood
@@ -26,13 +33,13 @@ def _drawn(seed: int, samples: int = 90) -> Rated:
 
 
 def _assert_close(one: Arrays, other: Arrays, tolerance: float) -> None:
-    assert set(one) == set(ARRAYS)
-    for name in ARRAYS:
+    assert set(one) == set(MEMBER_ARRAYS)
+    for name in MEMBER_ARRAYS:
         np.testing.assert_allclose(one[name], other[name], atol=tolerance)
 
 
 def _chances(arrays: Arrays, features: Doubles) -> Any:
-    parts = [torch.from_numpy(arrays[name]) for name in ARRAYS]
+    parts = [torch.from_numpy(arrays[name]) for name in MEMBER_ARRAYS]
     return mean_chances(torch.from_numpy(features), parts).numpy()
 
 
@@ -64,7 +71,7 @@ def test_chances_are_the_mean_of_the_members() -> None:
     )
     cuts = np.sort(random.standard_normal((3, 2, 4)), axis=2)
     features = random.standard_normal((6, 4))
-    found = _chances(dict(zip(ARRAYS, (first, bias, second, cuts), strict=True)), features)
+    found = _chances(dict(zip(MEMBER_ARRAYS, (first, bias, second, cuts), strict=True)), features)
     single = [
         star_chances(np.maximum(features @ first[m] + bias[m], 0) @ second[m], cuts[m])
         for m in range(3)
@@ -98,7 +105,7 @@ def test_order_of_samples_does_not_matter_if_the_batches_hold_the_same(
     expected = train_ensembles([rated], settings(), [1])[0]
     order = generator(8, "test", "order").permutation(len(rated))
     rows = np.argsort(order)[batches(len(rated), settings(), 1)]
-    monkeypatch.setattr(ordinal_ensemble, "batches", lambda *_: rows)
+    monkeypatch.setattr(ordinal, "batches", lambda *_: rows)
     _assert_close(train_ensembles([rated.at(order)], settings(), [1])[0], expected, 2e-4)
 
 

@@ -10,21 +10,19 @@ import torch
 from torch import Tensor
 
 from pasta.scoring.base import Rated
-from pasta.scoring.ordinal_fit import (
+from pasta.scoring.ordinal import (
     PRIOR_VOTES,
     Doubles,
     Objective,
     Problem,
     Weights,
+    distribution,
     fit,
+    free_of_shares,
+    negative_log_likelihood,
     pose,
     question_correlation,
     standardise,
-)
-from pasta.scoring.ordinal_likelihood import (
-    distribution,
-    free_of_shares,
-    negative_log_likelihood,
     thresholds_of,
 )
 from pasta.seeds import generator

@@ -12,8 +12,7 @@ import torch
 from pasta.errors import PastaError
 from pasta.scoring import adapters
 from pasta.scoring.adapters import MeanPastaScore, QuantusPastaScore
-from pasta.scoring.results import Scores
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Scores
 from tests.scoring.small_scorer import heat, make_scorer, pictures, tiny
 
 CLASSES = ("cat", "dog", "car")
@@ -60,11 +59,7 @@ def test_the_quantus_metric_asks_for_explanations_and_undoes_normalisation(
 
     metric = QuantusPastaScore(score, CLASSES, prepare=lambda x: np.clip((x + 1) / 2, 0, 1))
     found = metric(
-        "model",
-        2 * images() - 1,
-        TARGETS,
-        explain_func=explain,
-        explain_func_kwargs={"shade": 0.5},
+        "model", 2 * images() - 1, TARGETS, explain_func=explain, explain_func_kwargs={"shade": 0.5}
     )
     assert asked == [("model", (4, 3, 32, 32), [0, 2, 1, 0], 0.5)]
     assert found == pytest.approx(expected(score), abs=1e-3)

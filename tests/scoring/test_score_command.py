@@ -18,8 +18,7 @@ from typer.testing import CliRunner
 from pasta.commands.score import score as command
 from pasta.errors import InputError, PastaError
 from pasta.scoring.files import KNOWN, list_folder
-from pasta.scoring.results import Scores, place_among, summarise
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Scores, place_among, summarise_scores
 from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
 
 NAMES = ("catsdogscars_1_cat", "coco_2_home_or_hotel", "monumai_3_Gothic", "pascalpart_4_bus")
@@ -148,11 +147,7 @@ def test_strange_inputs_are_warned_about(tmp_path: Path, project: Path) -> None:
     ("name", "saliency", "message"),
     [
         (NAMES[2], np.full((32, 32), np.nan), r"monumai_3_Gothic.npy: the map: 1024 of 1024"),
-        (
-            NAMES[1],
-            2 * heat(1)[0],
-            r"coco_2_home_or_hotel.npy: .*values are from 0 to 2",
-        ),
+        (NAMES[1], 2 * heat(1)[0], r"coco_2_home_or_hotel.npy: .*values are from 0 to 2"),
         (NAMES[0], heat(1)[0, :8], r"catsdogscars_1_cat.npy: .*8 x 32 and the image 32 x 32"),
         ("coco_9_workplace", heat(1)[0], r"coco_9_workplace.npy: there is no image for this map"),
         ("coco_9_workplce", heat(1)[0], r"coco_9_workplce.npy: .*Did you mean 'workplace'"),
@@ -207,13 +202,13 @@ def test_hidden_files_are_not_looked_at(tmp_path: Path) -> None:
 
 def test_the_interval_of_the_mean_is_that_of_the_normal_approximation() -> None:
     scores = np.random.default_rng(0).normal(3, 0.5, 400)
-    found = summarise(np.append(scores, np.nan))
+    found = summarise_scores(np.append(scores, np.nan))
     half = 1.96 * scores.std() / 20
     assert found.n == 400
     assert found.ci95 is not None
     assert found.ci95 == pytest.approx((scores.mean() - half, scores.mean() + half), abs=0.005)
-    assert summarise(np.array([2.5])) == (1, 2.5, None)
-    assert summarise(scores) == summarise(scores)
+    assert summarise_scores(np.array([2.5])) == (1, 2.5, None)
+    assert summarise_scores(scores) == summarise_scores(scores)
 
 
 def test_places_count_the_better_techniques() -> None:

@@ -12,8 +12,8 @@ from pasta.embedding.stored import load_embeddings, write_vectors
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.scoring.encoding import ExplanationEncoder
-from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import concepts_given, images_given, maps_given
+from pasta.scoring.stored import PreprocessingCard
 from tests.embedding import small
 from tests.scoring.small_scorer import silent
 

@@ -14,9 +14,9 @@ import pytest
 from pasta.embedding.encoders import OpenClip
 from pasta.errors import InputError, PastaError
 from pasta.scoring.base import Fitted
-from pasta.scoring.familiar import Familiar, fit_familiar, surprisingly_many
-from pasta.scoring.folder import CARD, WEIGHTS, load_scorer, technique_means
+from pasta.scoring.ood import FamiliarRegion, fit_region, surprisingly_many
 from pasta.scoring.score import PastaScore
+from pasta.scoring.stored import CARD, WEIGHTS, load_scorer, technique_means
 from tests.conftest import names
 from tests.scoring.small_scorer import NUMBER_OF_CLASSES, make_root, make_scorer, tiny
 
@@ -143,7 +143,7 @@ def test_distances_are_mahalanobis_distances() -> None:
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(4, 4))
     vectors = (rng.normal(size=(20_000, 4)) @ mixing + 3).astype(np.float32)
-    region = fit_familiar(vectors, range(len(vectors)))
+    region = fit_region(vectors, range(len(vectors)))
     inverse = np.linalg.inv(mixing.T @ mixing)
     away = vectors[:50] - 3
     expected = np.sqrt(np.einsum("ni,ij,nj->n", away, inverse, away))
@@ -156,16 +156,16 @@ def test_new_images_are_familiar_and_other_vectors_are_not() -> None:
     images = np.repeat(np.arange(100), 4)
     centre = rng.normal(size=(140, 30))
     vectors = (centre[np.repeat(np.arange(140), 4)] + 0.1 * rng.normal(size=(560, 30))).astype("f4")
-    region = fit_familiar(vectors[:400], images.tolist())
+    region = fit_region(vectors[:400], images.tolist())
     assert region(vectors[400:]).mean() > 0.9
     assert not region(vectors[400:] + 3).any()
 
 
 def test_what_is_familiar_needs_two_images() -> None:
     with pytest.raises(PastaError, match="at least 2 images"):
-        fit_familiar(np.ones((3, 2), np.float32), ["a", "a", "a"])
-    same = fit_familiar(np.ones((4, 2), np.float32), ["a", "a", "b", "b"])
-    assert isinstance(same, Familiar)
+        fit_region(np.ones((3, 2), np.float32), ["a", "a", "a"])
+    same = fit_region(np.ones((4, 2), np.float32), ["a", "a", "b", "b"])
+    assert isinstance(same, FamiliarRegion)
     assert same(np.ones((1, 2), np.float32)).all()
 
 

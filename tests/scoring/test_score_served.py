@@ -21,10 +21,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pasta.scoring.folder import FOLDER
-from pasta.scoring.results import Score
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score
 from pasta.scoring.serving import save_served
+from pasta.scoring.stored import FOLDER
 from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "door": -0.2}
@@ -75,10 +74,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected(project: Path, question: str = "Q1") -> list[Score]:
     score = PastaScore.load(question, project / FOLDER, encoder=tiny())
-    found = [
-        score(image=IMAGE, saliency=MAP, label="cat"),
-        score(concepts=CONCEPTS, label="car"),
-    ]
+    found = [score(image=IMAGE, saliency=MAP, label="cat"), score(concepts=CONCEPTS, label="car")]
     assert all(isinstance(one, Score) for one in found)
     return [one for one in found if isinstance(one, Score)]
 

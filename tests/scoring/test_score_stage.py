@@ -10,7 +10,7 @@ import pytest
 from pasta import store, tables
 from pasta.config import load_params, profile_text
 from pasta.layout import Group
-from pasta.scoring.folder import FOLDER, load_scorer
+from pasta.scoring.stored import FOLDER, load_scorer
 from pasta.scoring.studies import setups
 from pasta.studies.ratings.aggregate import aggregate
 from pipelines import score as stage

@@ -17,18 +17,10 @@ from PIL import Image
 import pasta
 from pasta.embedding.inputs import overlay, with_label
 from pasta.errors import PastaError
-from pasta.scoring.familiar import Familiar
-from pasta.scoring.folder import load_scorer
-from pasta.scoring.results import Score, Scores
-from pasta.scoring.score import PastaScore
-from tests.scoring.small_scorer import (
-    heat,
-    labels,
-    make_root,
-    make_scorer,
-    pictures,
-    tiny,
-)
+from pasta.scoring.ood import FamiliarRegion
+from pasta.scoring.score import PastaScore, Score, Scores
+from pasta.scoring.stored import load_scorer
+from tests.scoring.small_scorer import heat, labels, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "license_plate": -0.4, "door": 0.2, "muzzle": 0.1, "eye": 0.0}
 
@@ -185,7 +177,7 @@ def test_the_rest_of_a_batch_scores_as_without_the_constant_map(score: PastaScor
 
 def test_each_kind_has_its_own_region_of_what_is_familiar(folder: Path) -> None:
     stored, encoder = load_scorer(folder), tiny()
-    far = Familiar(np.full(128, 9, np.float32), np.eye(128, dtype=np.float32), 1.0)
+    far = FamiliarRegion(np.full(128, 9, np.float32), np.eye(128, dtype=np.float32), 1.0)
     usual = PastaScore("Q1", stored, encoder)
     known = many(usual, image=pictures(20), saliency=heat(60)[::3], label="cat")
     assert known.familiar.mean() > 0.8

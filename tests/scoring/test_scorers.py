@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pasta.errors import PastaError
 from pasta.scoring import baselines, neural
 from pasta.scoring.base import SCORERS, Rated
-from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
-from pasta.scoring.splits import By, split
+from pasta.scoring.material import split
+from pasta.scoring.settings import By, HiddenLayerParams, PenaltyParams, SupportVectorParams
 from tests.scoring.planted import (
     SECOND_LOSS,
     evaluate,
@@ -168,11 +168,7 @@ def test_baselines_predict_what_scikit_learn_predicts() -> None:
     from sklearn.svm import SVR
 
     train, test = planted(80, 5, 1), planted(30, 5, 1, 1)
-    peers = {
-        "ridge": Ridge(alpha=1.0),
-        "lasso": Lasso(alpha=0.01),
-        "svm": SVR(C=1.0, epsilon=0.1),
-    }
+    peers = {"ridge": Ridge(alpha=1.0), "lasso": Lasso(alpha=0.01), "svm": SVR(C=1.0, epsilon=0.1)}
     for name, peer in peers.items():
         peer.fit(train.features, train.labels[:, 0])
         found = SCORERS[name].fit(train, test, SETTINGS[name], 0).predict(test.features).stars[:, 0]

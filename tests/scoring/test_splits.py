@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import PastaError
-from pasta.scoring.splits import By, split
+from pasta.scoring.material import split
+from pasta.scoring.settings import By
 from tests.scoring.planted import samples
 
 SEPARATED = {

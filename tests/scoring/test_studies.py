@@ -12,18 +12,24 @@ import pytest
 
 from pasta import store, tables, validation
 from pasta.config import Params, load_params
-from pasta.embedding.stored import Embedded, array_folder, load_embeddings, write_vectors
-from pasta.embedding.variants import variants
+from pasta.embedding.stored import Embedded, array_folder, load_embeddings, variants, write_vectors
 from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.resume import KeptUnits
 from pasta.scoring import material as material_module
-from pasta.scoring import running
+from pasta.scoring import studies as running
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import Material, collect
-from pasta.scoring.reporting import KEYS, compare, headline, people
-from pasta.scoring.running import coverage, run_setups
-from pasta.scoring.studies import Setup, setups
+from pasta.scoring.studies import (
+    KEYS,
+    Setup,
+    compare,
+    coverage,
+    headline,
+    people,
+    run_setups,
+    setups,
+)
 from pasta.seeds import generator
 from pasta.studies.ratings.aggregate import Ties, aggregate
 from pasta.tables import QUESTIONS

@@ -12,8 +12,7 @@ from torch import Tensor
 from pasta.errors import PastaError
 from pasta.scoring.base import SCORERS, Rated
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
-from pasta.scoring.networks import Network
-from pasta.scoring.neural import Member, NeuralScorer, Table, perceptron
+from pasta.scoring.neural import Member, Network, NeuralScorer, Table, perceptron
 from pasta.scoring.settings import ScorerParams
 from pasta.seeds import generator
 from tests.scoring.planted import SECOND_LOSS, planted, settings

@@ -8,24 +8,22 @@ import numpy as np
 from PIL import Image
 
 from pasta.datasets.drawn.canvas import (
+    BRIGHT,
+    SHARED,
     Canvas,
     Colour,
     Rng,
+    chance,
+    choose,
     ellipse,
+    mix,
+    palette,
     polygon,
     pose,
+    random_colour,
     rectangle,
     shade,
     smooth,
-)
-from pasta.datasets.drawn.surface import (
-    BRIGHT,
-    SHARED,
-    chance,
-    choose,
-    mix,
-    palette,
-    random_colour,
     texture,
 )
 

@@ -1,32 +1,175 @@
-"""Buildings and their architectural elements.
+"""Arches, pediments, columns and the walls of a monument.
 
-A building comes from one distribution, whatever its style; every element is one instance of its
-concept. Sizes are fractions of the picture: ``x`` is an element's middle, ``base`` its foot,
-``half`` half its inner width.
+An arch is the line of its intrados from the left springing over the crown to the right one, for
+an opening of half-span 1 at the springing, which lies on y = 0; y points down, so crowns are
+negative.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from PIL import Image
 
-from pasta.datasets.drawn import arches
 from pasta.datasets.drawn.canvas import (
     Canvas,
     Colour,
     Points,
     Rng,
+    chance,
     ellipse,
     limb,
+    mix,
+    palette,
     pose,
+    random_colour,
     rectangle,
     shade,
     smooth,
+    texture,
 )
-from pasta.datasets.drawn.surface import chance, mix, palette, random_colour, texture
+
+STEPS = 33  # points along an arch, odd so that one is the crown
+
+
+def arc(x: float, y: float, radius: float, start: float, stop: float, steps: int) -> Points:
+    """Return points on a circle; angles run clockwise from the right, as y points down."""
+    turns = np.linspace(start, stop, steps)
+    return np.stack([x + radius * np.cos(turns), y + radius * np.sin(turns)], 1)
+
+
+def rounded() -> Points:
+    """Return a semicircle."""
+    return arc(0.0, 0.0, 1.0, -math.pi, 0.0, STEPS)
+
+
+def horseshoe(beyond: float = 0.6) -> Points:
+    """Return a circle that goes on below its middle by the angle ``beyond``."""
+    radius = 1 / math.cos(beyond)
+    return arc(0.0, -radius * math.sin(beyond), radius, -math.pi - beyond, beyond, STEPS)
+
+
+def pointed(sharpness: float = 0.6) -> Points:
+    """Return two arcs with centres ``sharpness`` beyond the middle: 0 is round, 1 equilateral."""
+    radius, half = 1 + sharpness, STEPS // 2 + 1
+    crown = math.acos(sharpness / radius)
+    left = arc(sharpness, 0.0, radius, -math.pi, -math.pi + crown, half)
+    return np.concatenate([left, left[-2::-1] * (-1, 1)])
+
+
+def ogee() -> Points:
+    """Return two S-curves: convex above the springing, then concave up to the tip."""
+    tip, share = 1.6, np.linspace(0.0, 1.0, STEPS // 2 + 1)[:, None]
+    knots = np.array([(-1.0, 0.0), (-1.0, -0.6 * tip), (-0.12, -0.48 * tip), (0.0, -tip)])
+    weights = [(1 - share) ** 3, 3 * share * (1 - share) ** 2, 3 * share**2 * (1 - share), share**3]
+    left = np.hstack(weights) @ knots
+    return np.concatenate([left, left[-2::-1] * (-1, 1)])
+
+
+def lobed(lobes: int = 5) -> Points:
+    """Return a semicircle scalloped into outward lobes that meet in cusps."""
+    edges = np.linspace(-math.pi, 0.0, lobes + 1)
+    bulges = [_bulge(start, stop, 0.86, 9) for start, stop in itertools.pairwise(edges)]
+    outline = np.concatenate(bulges)
+    scaled: Points = outline / abs(outline[0, 0])
+    return scaled
+
+
+def _bulge(start: float, stop: float, ring: float, steps: int) -> Points:
+    """Return one lobe: an outward arc over the chord between two places on a ring."""
+    first = np.array([math.cos(start), math.sin(start)]) * ring
+    last = np.array([math.cos(stop), math.sin(stop)]) * ring
+    middle, half = (first + last) / 2, float(np.linalg.norm(last - first)) / 2
+    heading = math.atan2(first[1] - middle[1], first[0] - middle[0])
+    return arc(middle[0], middle[1], half, heading, heading + math.pi, steps)
+
+
+def trefoil() -> Points:
+    """Return three lobes: two at the sides and a higher one in the middle."""
+    radius, below, crown_y = 0.62, 0.5, -1.02
+    middle = (radius * math.cos(below) - 1, -radius * math.sin(below))  # so that it springs at -1
+    side = arc(*middle, radius, -math.pi - below, -math.pi * 0.42, 11)
+    rise, reach = side[-1, 1] - crown_y, float(np.hypot(side[-1, 0], side[-1, 1] - crown_y))
+    start = -math.pi - math.asin(rise / reach)
+    crown = arc(0.0, crown_y, reach, start, -math.pi - start, 11)
+    return np.concatenate([side, crown[1:-1], side[::-1] * (-1, 1)])
+
+
+def flat() -> Points:
+    """Return a straight arch: level below, held up by wedge-shaped stones."""
+    across = np.linspace(-1.0, 1.0, STEPS)
+    return np.stack([across, np.zeros(STEPS)], 1)
+
+
+ARCHES: dict[str, Callable[[], Points]] = {
+    "horseshoe-arch": horseshoe,
+    "lobed-arch": lobed,
+    "pointed-arch": pointed,
+    "ogee-arch": ogee,
+    "trefoil-arch": trefoil,
+    "rounded-arch": rounded,
+}
+
+
+def opening(arch: Points, depth: float) -> Points:
+    """Return the hole below an arch: its intrados and two jambs ``depth`` long."""
+    left, right = arch[0], arch[-1]
+    return np.concatenate([[(left[0], depth)], arch, [(right[0], depth)]])
+
+
+def ring(arch: Points, thickness: float, *, even: bool = False) -> Points:
+    """Return the extrados: the intrados moved outwards, or with ``even`` onto one circle."""
+    centre = np.array([0.0, arch[:, 1].min() * 0.45])
+    away = arch - centre
+    length = np.linalg.norm(away, axis=1, keepdims=True)
+    reach = np.full_like(length, length.max() + thickness) if even else length + thickness
+    moved: Points = centre + away / length * reach
+    return moved
+
+
+def voussoirs(inner: Points, outer: Points, count: int) -> list[Points]:
+    """Return the wedge stones between intrados and extrados, from left to right."""
+    edges = np.linspace(0, len(inner) - 1, count + 1).round().astype(int)
+    return [
+        np.concatenate([inner[a : b + 1], outer[a : b + 1][::-1]])
+        for a, b in itertools.pairwise(edges)
+    ]
+
+
+def triangular_pediment(rise: float) -> Points:
+    """Return a low gable over a base from -1 to 1."""
+    return np.array([(-1.0, 0.0), (0.0, -rise), (1.0, 0.0)])
+
+
+def segmental_pediment(rise: float) -> Points:
+    """Return a circle segment over a base from -1 to 1."""
+    radius = (1 + rise**2) / (2 * rise)
+    half = math.asin(1 / radius)
+    return arc(0.0, radius - rise, radius, -math.pi / 2 - half, -math.pi / 2 + half, 17)
+
+
+def broken_pediment(*, curved: bool, gap: float = 0.3) -> list[Points]:
+    """Return the two halves of a pediment without its crown, ``gap`` to either side."""
+    whole = segmental_pediment(0.55) if curved else triangular_pediment(0.55)
+    across = np.linspace(-1.0, -gap, 9)
+    height = np.interp(across, whole[:, 0], whole[:, 1])
+    left = np.concatenate([np.stack([across, height], 1), [(-gap, 0.0)]])
+    return [left, left * (-1, 1)]
+
+
+def solomonic(turns: int) -> Points:
+    """Return the outline of a twisted shaft of half-width 1 from y = 0 (top) to y = 1."""
+    swing, down = 0.3, np.linspace(0.0, 1.0, 41)
+    wave = swing * np.sin(down * turns * 2 * math.pi)
+    girth = (1 - swing) * (0.86 + 0.14 * down)
+    left, right = np.stack([wave - girth, down], 1), np.stack([wave + girth, down], 1)
+    return np.concatenate([left, right[::-1]])
+
 
 BLACK: Colour = (14, 12, 18)
 
@@ -70,20 +213,20 @@ def draw_opening(canvas: Canvas, name: str, bay: Bay, stone: Stone) -> None:
 
 
 def _draw_arched(name: str, canvas: Canvas, bay: Bay, stone: Stone) -> None:
-    arch = arches.lobed(stone.lobes) if name == "lobed-arch" else arches.ARCHES[name]()
+    arch = lobed(stone.lobes) if name == "lobed-arch" else ARCHES[name]()
     half = bay.half / max(1.0, float(arch[:, 0].max()) * 0.92)
     spring = bay.base - max(bay.height + arch[:, 1].min() * half, 0.3 * half)
     depth = (bay.base - spring) / half
-    outer = arches.ring(arch, 0.3, even=name == "lobed-arch")
+    outer = ring(arch, 0.3, even=name == "lobed-arch")
     number = canvas.instance(name)
     with canvas.placed(pose(bay.x, spring, half)):
-        hood = arches.ring(arch, 0.4, even=name == "lobed-arch")
+        hood = ring(arch, 0.4, even=name == "lobed-arch")
         canvas.fill(hood[hood[:, 1] < 0.12], shade(stone.trim, 0.72), number)
         _draw_jambs(canvas, depth, stone, number)
-        for index, wedge in enumerate(arches.voussoirs(arch, outer, stone.wedges)):
+        for index, wedge in enumerate(voussoirs(arch, outer, stone.wedges)):
             hue = stone.trim if index % 2 else stone.second
             canvas.fill(wedge, hue, number)
-        _draw_hole(canvas, arches.opening(arch, depth), depth, stone, number, bay.door)
+        _draw_hole(canvas, opening(arch, depth), depth, stone, number, bay.door)
         for side in (-1.15, 1.15):
             impost = rectangle(side - 0.22, -0.07, side + 0.22, 0.07)
             canvas.fill(impost, shade(stone.trim, 1.1), number)
@@ -145,11 +288,11 @@ def draw_doorway(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """Draw a level arch of wedge stones whose joints all point at one centre."""
     number, depth = canvas.instance("flat-arch"), bay.height / bay.half
-    inner = arches.flat()
+    inner = flat()
     outer = inner * (1.42, 1.0) + (0.0, -0.6)
     with canvas.placed(pose(bay.x, bay.base - bay.height + bay.half * 0.3, bay.half)):
         _draw_jambs(canvas, depth - 0.3, stone, number)
-        for index, wedge in enumerate(arches.voussoirs(inner, outer, stone.wedges)):
+        for index, wedge in enumerate(voussoirs(inner, outer, stone.wedges)):
             canvas.fill(wedge, stone.trim if index % 2 else stone.second, number)
         wide = 0.12 + 1 / stone.wedges
         keystone = [(-wide * 0.7, 0.06), (-wide, -0.72), (wide, -0.72), (wide * 0.7, 0.06)]
@@ -161,20 +304,20 @@ def draw_flat_arch(canvas: Canvas, bay: Bay, stone: Stone) -> None:
 def draw_serliana(canvas: Canvas, bay: Bay, stone: Stone) -> None:
     """Draw a round-arched opening between two lower square-headed ones, on slim columns."""
     number, half = canvas.instance("serliana"), bay.half * 0.62
-    arch = arches.rounded()
+    arch = rounded()
     depth = max(bay.height / half - 1.3, 1.0)
     with canvas.placed(pose(bay.x, bay.base - depth * half, half)):
         canvas.fill(rectangle(-2.5, -0.3, 2.5, depth), stone.trim, number)
-        canvas.fill(arches.opening(arches.ring(arch, 0.3), 0.0), shade(stone.trim, 1.06), number)
-        for wedge in arches.voussoirs(arch, arches.ring(arch, 0.3), stone.wedges)[::2]:
+        canvas.fill(opening(ring(arch, 0.3), 0.0), shade(stone.trim, 1.06), number)
+        for wedge in voussoirs(arch, ring(arch, 0.3), stone.wedges)[::2]:
             canvas.decorate(wedge, stone.second)
         for left in (-2.1, 1.2):
             canvas.decorate(rectangle(left, 0.0, left + 0.9, depth), stone.gloom)
             canvas.decorate(rectangle(left, 0.0, left + 0.9, 0.12), BLACK)
         for left in (-2.6, 1.0):
             canvas.fill(rectangle(left, -0.38, left + 1.6, -0.12), shade(stone.trim, 1.1), number)
-        canvas.fill(arches.opening(arch, depth), stone.gloom, number)
-        canvas.decorate(arches.opening(arch * 0.8 + (0.1, 0.0), depth), shade(stone.gloom, 0.7))
+        canvas.fill(opening(arch, depth), stone.gloom, number)
+        canvas.decorate(opening(arch * 0.8 + (0.1, 0.0), depth), shade(stone.gloom, 0.7))
         for x in (-1.1, 1.1, -2.25, 2.25):
             canvas.fill(rectangle(x - 0.15, 0.0, x + 0.15, depth), shade(stone.trim, 1.12), number)
             canvas.decorate(rectangle(x + 0.03, 0.0, x + 0.15, depth), shade(stone.trim, 0.82))
@@ -202,9 +345,9 @@ def draw_pediment(
     """Draw a pediment resting on its cornice: triangular, segmental or broken."""
     number = canvas.instance(name)
     pieces = {
-        "triangular-pediment": [arches.triangular_pediment(0.55)],
-        "segmental-pediment": [arches.segmental_pediment(0.5)],
-        "broken-pediment": arches.broken_pediment(curved=stone.wedges % 4 == 1),
+        "triangular-pediment": [triangular_pediment(0.55)],
+        "segmental-pediment": [segmental_pediment(0.5)],
+        "broken-pediment": broken_pediment(curved=stone.wedges % 4 == 1),
     }[name]
     with canvas.placed(pose(x, base, half)):
         canvas.tint(rectangle(-1.0, 0.0, 1.0, 0.3), BLACK, 0.35)
@@ -227,7 +370,7 @@ def draw_column(canvas: Canvas, bay: Bay, stone: Stone, *, twisted: bool) -> Non
     number = canvas.instance("solomonic-column") if twisted else None
     height = bay.height / bay.half
     with canvas.placed(pose(bay.x, bay.base - bay.height, bay.half)):
-        shaft = arches.solomonic(4) if twisted else rectangle(-0.62, 0.0, 0.62, 1.0)
+        shaft = solomonic(4) if twisted else rectangle(-0.62, 0.0, 0.62, 1.0)
         stretch = (1.0, height - 1.1)
         canvas.tint(rectangle(0.3, 0.6, 1.5, height), BLACK, 0.25)
         canvas.fill(shaft * stretch + (0.0, 0.6), shade(stone.trim, 1.08), number)

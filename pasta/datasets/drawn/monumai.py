@@ -11,12 +11,19 @@ from pasta.datasets.drawn.canvas import (
     Canvas,
     Colour,
     Rng,
+    chance,
+    choose,
     ellipse,
+    light,
     limb,
+    mix,
+    palette,
     polygon,
+    random_colour,
     rectangle,
     shade,
     smooth,
+    texture,
 )
 from pasta.datasets.drawn.facades import (
     Bay,
@@ -31,7 +38,6 @@ from pasta.datasets.drawn.facades import (
     draw_pinnacle,
     draw_walls,
 )
-from pasta.datasets.drawn.surface import chance, choose, light, mix, palette, random_colour, texture
 from pasta.datasets.vocabulary import split_names
 
 NOTHING = ("",)

@@ -7,21 +7,27 @@ from dataclasses import dataclass
 
 from pasta.datasets.drawn.canvas import (
     INK,
+    SHARED,
     WHITE,
     Canvas,
     Coat,
     Colour,
     Rng,
+    chance,
+    coat,
     curve,
+    darken,
     ellipse,
     limb,
     mirror,
+    mix,
+    palette,
     polygon,
     pose,
+    random_colour,
     shade,
     smooth,
 )
-from pasta.datasets.drawn.surface import SHARED, chance, coat, darken, mix, palette, random_colour
 
 SKINS = palette("f0ceb4 deb290 be8a66 926246 624232")
 HAIRS = palette("2c2422 5c3e2c 9e6c3e d6b06e a85430 b0aca8")

@@ -1,23 +1,34 @@
-"""Small drawings as data: a sketch is a box, a place to stand and a list of marks.
+"""Small drawings as data: ``sketches.yaml`` holds a box, a place to stand and marks for each.
 
-Outlines are made once, when the module is loaded; drawing a sketch only moves and fills them.
+Outlines are made once, when the file is read; drawing a sketch only moves and fills them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pasta.datasets.drawn.canvas import Canvas, Colour, Points, Rng, ellipse, polygon, shade, smooth
-from pasta.datasets.drawn.surface import palette
+from pasta.config import parse_yaml
+from pasta.datasets.drawn.canvas import (
+    Canvas,
+    Colour,
+    Points,
+    Rng,
+    ellipse,
+    limb,
+    palette,
+    polygon,
+    rectangle,
+    shade,
+    smooth,
+)
 
-Kind = Literal["fill", "line", "detail", "scratch", "glaze"]
-
+FILE = Path(__file__).with_name("sketches.yaml")
 INKS: dict[str, Colour] = {
     "dark": (38, 38, 44),
     "white": (240, 239, 234),
@@ -33,8 +44,9 @@ INKS: dict[str, Colour] = {
 }
 SKINS = palette("eec6a6 d6a47e a4704e 684632")
 HAIRS = palette("28201c 5c3c26 c49e60 8c8884")
-VIVID = palette("c83c34 3868ac e8b03c 468c60 825496 e2763a 409ca8 d2608c 606c7c e8e2d6")
-ENAMEL = palette("eeeeec ced2d6 d6dece ba4c44")
+VIVID = "c83c34 3868ac e8b03c 468c60 825496 e2763a 409ca8 d2608c 606c7c e8e2d6"
+PAINTS = {*INKS, "main", "accent", "skin", "hair"}
+USUAL_PAINT = {"scratch": "dark", "glaze": "white"}  # of the other kinds: main
 SUNWARD = np.array([-0.028, -0.04])  # every volume is lit from the upper left, as is the room
 
 
@@ -42,9 +54,9 @@ SUNWARD = np.array([-0.028, -0.04])  # every volume is lit from the upper left, 
 class Mark:
     """One filled outline or line; ``inner`` are the lighter layers that give it volume."""
 
-    kind: Kind
+    kind: str
     points: Points
-    paint: str = "main"
+    paint: str
     tone: float = 1.0
     width: float = 0.0
     strength: float = 0.3
@@ -60,13 +72,6 @@ class Stand(NamedTuple):
     size: float  # of the longer side against the picture, when it is one of the small things
 
 
-on_floor, on_table, on_wall = (
-    partial(Stand, "floor"),
-    partial(Stand, "table"),
-    partial(Stand, "wall"),
-)
-
-
 @dataclass(frozen=True)
 class Sketch:
     """How to draw a concept inside its box, whose upper left corner is (0, 0)."""
@@ -79,113 +84,88 @@ class Sketch:
     mirrors: bool  # lettering must not be read backwards
 
 
-def sketch(
-    concept: str,
-    stand: Stand,
-    *marks: Mark | Iterable[Mark],
-    colours: tuple[Colour, ...] = VIVID,
-    accents: tuple[Colour, ...] = VIVID,
-    mirrors: bool = True,
-) -> Sketch:
-    """Make a sketch of marks and lists of marks, in drawing order."""
-    return Sketch(concept, stand, flatten(*marks), colours, accents, mirrors)
+@cache
+def read_sketches() -> dict[str, Sketch]:
+    """Read the sketch of every concept."""
+    content = parse_yaml(FILE, FILE.read_text(encoding="utf-8"))
+    return {concept: _read_sketch(concept, entry) for concept, entry in content.items()}
 
 
-def body(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """Make a solid part; unless flat it gets lighter towards the light."""
-    outline = polygon(points)
-    if flat:
-        return Mark("fill", outline, paint, tone)
+def _read_sketch(concept: str, entry: dict[str, Any]) -> Sketch:
+    place, *sizes = entry["stand"].split()
+    marks = [
+        mark
+        for line in entry["marks"]
+        for header, shapes in line.items()
+        for mark in _read_marks(header, shapes)
+    ]
+    colours, accents = (palette(entry.get(key, VIVID)) for key in ("colours", "accents"))
+    stand = Stand(place, *map(float, sizes))
+    return Sketch(concept, stand, tuple(marks), colours, accents, entry.get("mirrors", True))
+
+
+def _read_marks(header: str, shapes: str) -> list[Mark]:
+    kind, *words = header.split()
+    paint = next((word for word in words if word in PAINTS), USUAL_PAINT.get(kind, "main"))
+    flat = "flat" in words
+    numbers = [float(word) for word in words if word != "flat" and word not in PAINTS]
+    outlines = _read_shapes(shapes)
+    if kind == "soft":
+        kind, outlines = "body", [smooth(points) for points in outlines]
+    if kind in ("line", "scratch"):
+        width, tone = (*numbers, 1.0)[:2]
+        return [Mark(kind, points, paint, tone, width) for points in outlines]
+    if kind == "glaze":
+        return [Mark(kind, points, paint, strength=(*numbers, 0.3)[0]) for points in outlines]
+    tone = (*numbers, 1.0)[0]
+    if kind == "detail" or flat:
+        return [Mark(kind, points, paint, tone) for points in outlines]
+    return [_make_solid(points, paint, tone) for points in outlines]
+
+
+def _make_solid(outline: Points, paint: str, tone: float) -> Mark:
+    """Make a solid part that gets lighter towards the light."""
     low, high = outline.min(0), outline.max(0)
     centre, extent = (low + high) / 2, (high - low)
     layers = tuple(
         ((outline - centre) * size + centre + SUNWARD * step * extent, tone * lift)
         for size, step, lift in ((0.86, 1.0, 1.0), (0.55, 3.5, 1.1))
     )
-    return Mark("fill", outline, paint, tone * 0.84, inner=layers)
+    return Mark("body", outline, paint, tone * 0.84, inner=layers)
 
 
-def soft(points: ArrayLike, paint: str = "main", tone: float = 1.0, *, flat: bool = False) -> Mark:
-    """Make a solid part with rounded corners."""
-    return body(smooth(points), paint, tone, flat=flat)
+def _read_shapes(text: str) -> list[Points]:
+    head, _, places = text.rpartition("at ")
+    outlines = [polygon(place) for place in places.split(";")]
+    if not head:
+        return outlines
+    name, *sizes = head.split()
+    return [SHAPES[name](*outline.ravel().tolist(), *map(float, sizes)) for outline in outlines]
 
 
-def block(x0: float, y0: float, x1: float, y1: float, *, corner: float = 0.06) -> Mark:
-    """Make a box with slightly rounded corners."""
-    corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
-    corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
-    return body(smooth(corners, 1))
+def _oval(x: float, y: float, rx: float, ry: float | None = None, angle: float = 0.0) -> Points:
+    return ellipse(x, y, rx, ry, angle=angle)
 
 
-def disc(x: float, y: float, r: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """Make a ball."""
-    return body(ellipse(x, y, r), paint, tone)
-
-
-def dot(x: float, y: float, r: float, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """Make a round patch inside the object."""
-    return detail(ellipse(x, y, r), paint, tone)
-
-
-def line(points: ArrayLike, width: float, paint: str = "main", tone: float = 1.0) -> Mark:
-    """Make a bar, wire or leg that belongs to the object."""
-    return Mark("line", polygon(points), paint, tone, width)
-
-
-def detail(points: ArrayLike, paint: str, tone: float = 1.0) -> Mark:
-    """Make a patch of colour inside the object."""
-    return Mark("detail", polygon(points), paint, tone)
-
-
-def scratch(points: ArrayLike, width: float, paint: str = "dark", tone: float = 1.0) -> Mark:
-    """Make a line inside the object."""
-    return Mark("scratch", polygon(points), paint, tone, width)
-
-
-def glaze(points: ArrayLike, paint: str = "white", strength: float = 0.3) -> Mark:
-    """Make a transparent reflection or shadow inside the object."""
-    return Mark("glaze", polygon(points), paint, strength=strength)
-
-
-def flatten(*groups: Mark | Iterable[Mark]) -> tuple[Mark, ...]:
-    """Flatten marks and lists of marks, in drawing order."""
-    return tuple(
-        mark for group in groups for mark in ((group,) if isinstance(group, Mark) else group)
-    )
-
-
-def at(
-    places: ArrayLike, make: Callable[..., Mark | Iterable[Mark]], *args: object, **options: object
-) -> tuple[Mark, ...]:
-    """Repeat a mark at several places; ``make`` takes x and y first."""
-    return flatten(*(make(x, y, *args, **options) for x, y in polygon(places)))
-
-
-def wheel(x: float, y: float, r: float, *, hub: float = 0.45) -> tuple[Mark, ...]:
-    """Make a tyre with a metal hub."""
-    return (
-        body(ellipse(x, y, r), "dark", flat=True),
-        detail(ellipse(x, y, r * hub), "metal"),
-        detail(ellipse(x, y, r * hub * 0.35), "dark", 1.5),
-    )
-
-
-def closed(outline: Points) -> Points:
-    """Repeat the first corners at the end, so that a line along the outline has no gap."""
+def _ring(x: float, y: float, rx: float, ry: float) -> Points:
+    """Return an ellipse that repeats its first corners, so that a line along it has no gap."""
+    outline = ellipse(x, y, rx, ry)
     return np.concatenate([outline, outline[:2]])
 
 
-def around(
-    x: float, y: float, rx: float, ry: float, count: int, start: float = 0.3
-) -> list[tuple[float, float]]:
-    """Return places on an ellipse, e.g. of toppings."""
-    turns = start + np.arange(count) * 2 * np.pi / count
-    return [(x + rx * float(np.cos(t)), y + ry * float(np.sin(t))) for t in turns]
+def _block(x0: float, y0: float, x1: float, y1: float, corner: float) -> Points:
+    corners = [(x0 + corner, y0), (x1 - corner, y0), (x1, y0 + corner), (x1, y1 - corner)]
+    corners += [(x1 - corner, y1), (x0 + corner, y1), (x0, y1 - corner), (x0, y0 + corner)]
+    return smooth(corners, 1)
 
 
-def crumbs(places: list[tuple[float, float]], r: float, *paints: str) -> list[Mark]:
-    """Make small round patches; the paints alternate."""
-    return [detail(ellipse(x, y, r), paints[n % len(paints)]) for n, (x, y) in enumerate(places)]
+SHAPES: dict[str, Callable[..., Points]] = {
+    "ellipse": _oval,
+    "ring": _ring,
+    "limb": limb,
+    "box": rectangle,
+    "block": _block,
+}
 
 
 def draw_sketch(canvas: Canvas, sketch: Sketch, rng: Rng) -> None:
@@ -214,7 +194,7 @@ def _vary(colour: Colour, rng: Rng) -> Colour:
 
 def _draw_mark(canvas: Canvas, mark: Mark, ink: Colour, number: int) -> None:
     colour = shade(ink, mark.tone)
-    if mark.kind == "fill":
+    if mark.kind == "body":
         canvas.fill(mark.points, colour, number)
         for points, tone in mark.inner:
             canvas.decorate(points, shade(ink, tone))

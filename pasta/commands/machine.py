@@ -1,4 +1,4 @@
-"""`pasta doctor`: where work would run on this machine, and what is missing."""
+"""`pasta doctor` and `pasta workers`: where work runs on this machine."""
 
 from __future__ import annotations
 
@@ -79,3 +79,17 @@ def _findings() -> Iterator[tuple[str, str, str]]:
     state = "ok" if made == len(params.groups) else "missing"
     detail = f"{made} of {len(params.groups)} groups are explained (profile {params.profile})"
     yield "data", state, f"{detail}; `dvc repro` makes what is missing"
+
+
+def workers(context: typer.Context) -> None:
+    """Run a command, such as `pasta workers dvc repro`, with workers that all its stages share.
+
+    A stage starts its own worker processes otherwise, which load torch anew: seconds that count
+    when a pipeline has many short stages. On a cluster name a scheduler with PASTA_SCHEDULER.
+    """
+    from pasta.compute import run_with_workers
+    from pasta.errors import PastaError
+
+    if not context.args:
+        raise PastaError("which command? For example: pasta workers dvc repro")
+    raise typer.Exit(run_with_workers(context.args))

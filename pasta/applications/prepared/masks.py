@@ -25,15 +25,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pasta import compute
-from pasta.applications.prepared import saving
-from pasta.applications.prepared.faithfulness import measure_drops
-from pasta.applications.prepared.held_out import fresh_images, groups_with, named_images
-from pasta.applications.prepared.saving import Arrays, run_units
+from pasta.applications.prepared.base import (
+    Arrays,
+    fresh_images,
+    groups_with,
+    load_prepared,
+    measure_drops,
+    named_images,
+    run_units,
+    save_prepared,
+)
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder
-from pasta.embedding.encoders import open_encoder
+from pasta.embedding.encoders import Encoder, open_encoder
 from pasta.errors import PastaError
 from pasta.explanations.base import Given
 from pasta.explanations.engine import predicted_classes, view_of
@@ -44,7 +49,7 @@ from pasta.models.checkpoint import load
 from pasta.resume import KeptUnits
 
 if TYPE_CHECKING:  # the stage `masks` does not depend on scorers
-    from pasta.scoring.folder import ScorerCard
+    from pasta.scoring.stored import ScorerCard
 
 KEYS = "applications.steering.images"
 STAGE = "masks"
@@ -96,11 +101,7 @@ class MaskUnit:
 
 
 def prepare_masks(
-    groups: Sequence[Group],
-    params: Params,
-    root: Path,
-    out: Path,
-    kept: KeptUnits | None = None,
+    groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
 ) -> pd.DataFrame:
     """Ask about the masks of fresh images, about as many of each dataset, and store the answers.
 
@@ -131,7 +132,7 @@ def prepare_masks(
         "size": list(size),
         "seed": params.seed,
     }
-    saving.save(out, card, arrays)
+    save_prepared(out, card, arrays)
     table = pd.DataFrame(seconds, columns=["model", "vectors"])
     table.insert(0, "image", ["/".join(pair) for pair in names])
     return table
@@ -229,7 +230,7 @@ def load_masks(
     folder: Path, datasets: Mapping[str, StoredDataset], card: ScorerCard
 ) -> list[ImageResponses]:
     """The stored answers, for the scorer that has this card; pixels are those of ``datasets``."""
-    about, arrays = saving.load(folder, STAGE)
+    about, arrays = load_prepared(folder, STAGE)
     wanted = {"md5": card.encoder.md5, **describe_drawing(card.preprocessing)}
     there = {"md5": about["encoder"]["md5"], **about["shown"]}
     if there != wanted:

@@ -31,7 +31,7 @@ from pasta.explanations import rendering
 from pasta.paths import DATA
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted
-from pasta.scoring.familiar import Familiar
+from pasta.scoring.ood import FamiliarRegion
 from pasta.sections import Count, Positive, Section
 
 FOLDER = DATA / "score/public"  # where the project keeps its own
@@ -93,7 +93,7 @@ class StoredScorer:
 
     card: ScorerCard
     fitted: Fitted
-    familiar: Mapping[str, Familiar]  # by kind
+    familiar: Mapping[str, FamiliarRegion]  # by kind
 
 
 def save_scorer(
@@ -108,13 +108,13 @@ def save_scorer(
     training: Mapping[str, str],
     metrics: Mapping[str, Any],
     techniques: Mapping[str, Mapping[str, float]],
-    familiar: Mapping[str, Familiar],
+    familiar: Mapping[str, FamiliarRegion],
 ) -> None:
     """Write a scorer whole: the folder is filled beside its place and then swapped in.
 
-    ``encoder`` is what :func:`pasta.embedding.base.about` says. A place among the techniques
+    ``encoder`` is what :func:`pasta.embedding.encoders.about` says. A place among the techniques
     needs ``techniques``, see :func:`technique_means`; ``familiar`` has what was learned by
-    :func:`pasta.scoring.familiar.fit_familiar` about each kind of explanation.
+    :func:`pasta.scoring.ood.fit_region` about each kind of explanation.
     """
     arrays, settings = fitted.state()
     stored = {_FITTED + name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -133,10 +133,7 @@ def save_scorer(
             "weights": preprocessing.weights,
             **{key: encoder[key] for key in ("md5", "size", "width")},
         },
-        "preprocessing": {
-            **preprocessing.model_dump(include=shown),
-            "overlay": overlay_settings(),
-        },
+        "preprocessing": {**preprocessing.model_dump(include=shown), "overlay": overlay_settings()},
         "labels": {"order": list(inputs.CLASSES), "datasets": classes} if with_labels else None,
         "features": features | ({"label": len(inputs.CLASSES)} if with_labels else {}),
         "settings": dict(settings),
@@ -171,7 +168,7 @@ def load_scorer(folder: Path) -> StoredScorer:
         fitted = SCORERS[card.scorer].load(own, card.settings)
         answer = fitted.predict(np.zeros((1, sum(card.features.values())), np.float32))
         familiar = {
-            kind: Familiar(
+            kind: FamiliarRegion(
                 arrays[f"{_FAMILIAR}{kind}.mean"], arrays[f"{_FAMILIAR}{kind}.whitening"], threshold
             )
             for kind, threshold in card.familiar.items()

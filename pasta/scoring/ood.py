@@ -29,7 +29,7 @@ Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Familiar:
+class FamiliarRegion:
     """The region in which vectors of one kind are familiar."""
 
     mean: Floats  # width
@@ -47,7 +47,7 @@ class Familiar:
         return np.asarray(self.distances(vectors) <= self.threshold)
 
 
-def fit_familiar(vectors: Floats, images: Sequence[Any], seed: int = 0) -> Familiar:
+def fit_region(vectors: Floats, images: Sequence[Any], seed: int = 0) -> FamiliarRegion:
     """Describe the vectors of one kind; ``images`` says which image each belongs to."""
     if len(images) != len(vectors):
         raise PastaError(f"there are {len(vectors)} vectors but {len(images)} names of images")
@@ -60,15 +60,15 @@ def fit_familiar(vectors: Floats, images: Sequence[Any], seed: int = 0) -> Famil
         out = fold == part
         away[out] = _described(vectors[~out]).distances(vectors[out])
     found = _described(vectors)
-    return Familiar(found.mean, found.whitening, float(np.quantile(away, SHARE)))
+    return FamiliarRegion(found.mean, found.whitening, float(np.quantile(away, SHARE)))
 
 
-def _described(vectors: Floats) -> Familiar:
+def _described(vectors: Floats) -> FamiliarRegion:
     model = LedoitWolf().fit(vectors.astype(np.float64))
     values, axes = np.linalg.eigh(model.covariance_)
     least = max(float(values.max()), 1e-12) * 1e-9  # of equal vectors, which vary nowhere
     whitening = axes / np.sqrt(np.maximum(values, least))
-    return Familiar(
+    return FamiliarRegion(
         model.location_.astype(np.float32), whitening.astype(np.float32), threshold=np.inf
     )
 

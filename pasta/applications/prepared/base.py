@@ -1,0 +1,199 @@
+"""What the prepared maps share: images that nobody has rated, their folder, and faithfulness.
+
+The public scorer has learned from explanations of some test images. The other test images are new
+to it, to the classifiers and to the encoder: settings are chosen, and choices are compared, on
+these alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pasta import compute, store
+from pasta.config import Params
+from pasta.datasets.stored import StoredDataset, open_dataset
+from pasta.errors import PastaError
+from pasta.explanations.samples import chosen_rows
+from pasta.layout import Group
+from pasta.metrics.base import Batch
+from pasta.metrics.correlation import pearson, score_falls
+from pasta.metrics.forward import forward_rows, scorer_of
+from pasta.metrics.settings import CorrelationParams
+from pasta.models.checkpoint import trained_models
+from pasta.models.data import as_tensor
+from pasta.progress import bar
+from pasta.resume import KeptUnits
+from pasta.seeds import generator
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Some test images of a dataset that are not among the rated ones."""
+
+    dataset: StoredDataset
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def name(self) -> str:
+        """The dataset's key."""
+        return self.dataset.vocabulary.dataset
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """Names of the images."""
+        return [str(name) for name in self.dataset.images["image_id"].iloc[self.rows]]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Their true classes."""
+        return [str(name) for name in self.dataset.images["label"].iloc[self.rows]]
+
+    @cached_property
+    def pixels(self) -> NDArray[np.uint8]:
+        """The images as bytes (n, height, width, 3)."""
+        return np.ascontiguousarray(self.dataset.pixels[self.rows])
+
+    @cached_property
+    def images(self) -> Tensor:
+        """The images as models want them, in main memory."""
+        return as_tensor(self.pixels)
+
+
+def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
+    """Test images of a dataset that are not explained by its stage, in random but fixed order.
+
+    ``keys`` names the parameters that ask for so many, for the error if there are too few.
+    """
+    dataset = open_dataset(group.images)
+    rated = chosen_rows(dataset, params.explanations.images, params.seed)
+    rest = np.setdiff1d(dataset.rows("test"), rated)
+    name = dataset.vocabulary.dataset
+    if len(rest) < number:
+        raise PastaError(
+            f"{group.images}: {number} test images that nobody has rated are needed ({keys}), but "
+            f"{name} has {len(rest)}; lower these numbers or explanations.images, or raise "
+            f"datasets.{name}.test"
+        )
+    random = generator(params.seed, "applications", "fresh images", name)
+    return Fresh(dataset, random.permutation(rest)[:number])
+
+
+def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
+    """Images of a dataset that were chosen before, in this order."""
+    rows = dataset.images.set_index("image_id")["row"]
+    return Fresh(dataset, rows.loc[list(names)].to_numpy())
+
+
+def groups_with(groups: Sequence[Group], backbone: str) -> list[Group]:
+    """One group for each dataset: the one that has this classifier."""
+    own = [one for one in groups if backbone in trained_models(one.models)]
+    if not own:
+        raise PastaError(f"no group has trained the classifier {backbone!r}: `dvc repro train`")
+    return list({one.dataset: one for one in reversed(own)}.values())[::-1]
+
+
+Arrays = dict[str, NDArray[Any]]
+Unit = TypeVar("Unit")
+CARD = "card.json"
+
+
+def run_units(
+    title: str, function: Callable[[Unit], Arrays], units: Sequence[Unit], kept: KeptUnits | None
+) -> list[Arrays]:
+    """The results of all units in their order, with a line of progress."""
+    found: dict[int, Arrays] = {}
+    with bar(title, len(units), "units") as line:
+        for place, result in compute.map_units(function, units, kept):
+            found[place] = result
+            line.advance()
+    return [found[place] for place in range(len(units))]
+
+
+def save_prepared(out: Path, card: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write the arrays, and the card last."""
+    (out / CARD).unlink(missing_ok=True)
+    for name, array in arrays.items():
+        store.write_array(array, out / f"{name}.npy")
+    shapes = {name: list(array.shape) for name, array in arrays.items()}
+    store.write_json({**card, "arrays": shapes}, out / CARD)
+
+
+def load_prepared(folder: Path, stage: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The card and the arrays, which are not read before they are used.
+
+    ``stage`` is the one that makes them, for the error if they are not there.
+    """
+    if not (folder / CARD).is_file():
+        raise PastaError(f"{folder}: nothing is prepared here; `dvc repro {stage}` does it")
+    card = dict(store.read_json(folder / CARD))
+    return card, {
+        name: store.read_array(folder / f"{name}.npy", tuple(shape))
+        for name, shape in card["arrays"].items()
+    }
+
+
+Floats = NDArray[np.float64]
+
+
+def measure_drops(
+    model: Any, images: Tensor, targets: Tensor, names: Sequence[str], params: Params
+) -> Floats:
+    """By how much the targets' probabilities drop without subsets of pixels (images, subsets).
+
+    ``names`` of the images and the seed decide the subsets.
+    """
+    settings, pixels = settings_of(params), images[0, 0].numel()
+    batch = Batch(
+        maps=torch.zeros_like(images[:, 0]),
+        seed=params.seed,
+        rows=forward_rows(images, None),
+        images=images,
+        targets=targets,
+        scorer=scorer_of(model, images, None, probabilities=True),
+    )
+    subsets = [
+        torch.from_numpy(chosen_pixels(pixels, settings, params.seed, name)).to(images.device)
+        for name in names
+    ]
+    return np.asarray(compute.to_numpy(score_falls(batch, settings, subsets)), np.float64)
+
+
+def correlate(
+    maps: NDArray[Any], drops: Floats, params: Params, name: str
+) -> tuple[Floats, list[str]]:
+    """Faithfulness correlations (n,) of maps (n, height, width) of one image with these drops.
+
+    The status of a map says why there is no value: "constant relevance", or "constant output" if
+    nothing moves the model.
+    """
+    flat = np.asarray(maps, np.float64).reshape(len(maps), -1)
+    chosen = chosen_pixels(flat.shape[1], settings_of(params), params.seed, name)
+    sums = torch.from_numpy(np.stack([one[chosen].sum(1) for one in flat]))
+    values, statuses = pearson(sums, torch.from_numpy(drops).expand(len(flat), -1))
+    return values.numpy(), statuses
+
+
+def settings_of(params: Params) -> CorrelationParams:
+    """Those of the metric, with as many subsets as the applications ask for."""
+    own = params.metrics.faithfulness_correlation
+    return own.model_copy(update={"subsets": params.applications.subsets})
+
+
+def chosen_pixels(
+    pixels: int, settings: CorrelationParams, seed: int, name: str
+) -> NDArray[np.int64]:
+    """Numbers of the pixels in each subset (subsets, size)."""
+    random = generator(seed, "applications", "subsets", name)
+    size = max(1, round(settings.share * pixels))
+    return np.stack([random.choice(pixels, size, replace=False) for _ in range(settings.subsets)])

@@ -1,1 +1,0 @@
-"""The vision-language encoder behind zero-shot classification and the CLIP concept models."""
