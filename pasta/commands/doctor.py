@@ -14,11 +14,11 @@ def doctor() -> None:
     PASTA_THREADS, PASTA_SCHEDULER) or from machine.yaml beside dvc.yaml. Exits with 1 if something
     is wrong.
     """
-    from pasta import compute
+    from pasta import compute, processes
     from pasta.commands.show import STATES, print_table
     from pasta.errors import PastaError
 
-    own = compute.machine()
+    own = processes.machine()
     try:
         where = str(compute.device())
     except PastaError as error:
@@ -29,7 +29,7 @@ def doctor() -> None:
     rows = [
         ("device", where, f"{own.device} was asked for"),
         ("precision", precision, "for training and encoders"),
-        ("workers", compute.workers(), f"processes; {compute.cores()} cores"),
+        ("workers", compute.workers(), f"processes; {processes.cores()} cores"),
         ("threads", compute.threads(), "of each process"),
         ("scheduler", own.scheduler or "none", "Dask on this machine unless it is named"),
     ]

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import interpolate
 
+from pasta import compute
+from pasta.embedding.sentences import Piece
 from pasta.errors import PastaError
 from pasta.registry import Registry
 
@@ -88,3 +92,32 @@ def squared(batch: Tensor, size: int) -> Tensor:
     if tuple(batch.shape[2:]) == (size, size):
         return batch
     return interpolate(batch, (size, size), mode="bicubic", antialias=True).clamp(0, 1)
+
+
+class TextEncoder(Protocol):
+    """The half of an encoder that reads."""
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is seen to its end."""
+
+    def texts(self, texts: Sequence[str]) -> Any:
+        """Unit vectors, n x width."""
+
+
+def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> NDArray[np.float32]:
+    """A unit vector for each list of pieces; equal sentences are encoded once."""
+    place: dict[str, int] = {}
+    for parts in told:
+        for part in parts:
+            place.setdefault(part.text, len(place))
+    vectors = compute.to_numpy(encoder.texts(list(place))).astype(np.float64)
+    means = [
+        np.average(
+            vectors[[place[part.text] for part in parts]],
+            axis=0,
+            weights=[part.weight for part in parts],
+        )
+        for parts in told
+    ]
+    joined = np.stack(means)
+    return np.asarray(joined / np.linalg.norm(joined, axis=1, keepdims=True), dtype=np.float32)

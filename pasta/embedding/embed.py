@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from pasta import compute
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
+from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder, about
-from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
+from pasta.embedding.base import Encoder, about, sentence_vectors
+from pasta.embedding.sentences import pieces, top_concepts
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import Floats, array_folder, techniques_of, write_vectors
 from pasta.errors import InputError, PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.models.clip.prompts import readable
 
 
 def embed_group(group: Group, encoder: Encoder, settings: EmbeddingParams) -> None:
@@ -44,7 +44,7 @@ def kind_vectors(
     renderer = Renderer(group, encoder, settings)
     return {
         f"{technique.method}.{technique.backbone}": renderer.vectors(technique)
-        for technique, _ in techniques_of(renderer.stored.table)
+        for technique, _ in techniques_of(renderer.stored)
         if technique.kind == kind
     }
 

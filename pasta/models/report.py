@@ -1,19 +1,17 @@
-"""What others get to know about trained classifiers: one MLflow run each, and a table of scores."""
+"""One MLflow run for each trained classifier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pasta import store
 from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
 from pasta.models.base import MODELS
-from pasta.models.catalog import ORDER
 from pasta.models.suite import Trained
 from pasta.tracking import LARGEST_ARTIFACT, Run, quiet, tracked_run
 
@@ -81,28 +79,6 @@ def register(run: Run, group: Group, name: str) -> None:
             pip_requirements=["pasta-xai"],
             registered_model_name=f"{group.key}-{name}",
         )
-
-
-def collect(groups: Sequence[Group]) -> pd.DataFrame:
-    """The scores of several groups as one tidy table."""
-    rows = [
-        {
-            "dataset": group.dataset,
-            "model": model,
-            "measure": measure,
-            "n": own["n"],
-            **own[measure],
-        }
-        for group in groups
-        for model, own in store.read_json(group.models / "accuracy.json").items()
-        for measure in ("accuracy", "macro_f1")
-    ]
-    return pd.DataFrame(rows)
-
-
-def titles() -> dict[str, str]:
-    """How the papers call the models, in their order."""
-    return {name: _title(name) for name in ORDER}
 
 
 def _title(name: str) -> str:

@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from pasta.compute import to_numpy
+from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.base import Encoder
-from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
-from pasta.models.clip.prompts import readable
+from pasta.embedding.base import Encoder, sentence_vectors
+from pasta.embedding.sentences import pieces, top_concepts
 from pasta.scoring.base import Floats
 from pasta.scoring.folder import PreprocessingCard
 from pasta.scoring.given import Many

@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
-from pasta.compute import map_units, remember
+from pasta.compute import map_units
 from pasta.layout import Group
+from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated

@@ -24,7 +24,7 @@ from pasta.applications.steering import COLUMNS, Steered, curve
 from pasta.applications.tuning import Pair, Tuned
 from pasta.applications.tuning_choice import HELD_OUT, VERDICT_COLUMNS
 from pasta.errors import PastaError
-from pasta.explanations.techniques import technique
+from pasta.explanations.catalog import technique
 
 
 def steered(gain: float, images: int = 6) -> Steered:

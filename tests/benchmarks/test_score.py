@@ -12,12 +12,12 @@ import pytest
 import torch
 from PIL import Image
 
-from pasta.compute import cores
 from pasta.embedding import inputs
 from pasta.embedding.encoders import OpenClip
 from pasta.explanations import rendering
 from pasta.models.clip.encoder import ClipEncoder
 from pasta.models.clip.opening import open_model
+from pasta.processes import cores
 from pasta.scoring.results import Score, Scores
 from pasta.scoring.score import PastaScore
 from tests.benchmarks.test_ratios import timed

@@ -12,14 +12,13 @@ import pytest
 import torch
 
 from pasta import compute, store
-from pasta.datasets.vocabulary import VOCABULARIES
-from pasta.embedding.base import ENCODERS, about
+from pasta.datasets.vocabulary import VOCABULARIES, readable
+from pasta.embedding.base import ENCODERS, about, sentence_vectors
 from pasta.embedding.encoders import OpenClip, open_encoder
-from pasta.embedding.sentences import pieces, sentence, sentence_vectors
+from pasta.embedding.sentences import pieces, sentence
 from pasta.errors import InputError, PastaError
 from pasta.models.clip.encoder import ABOUT, FOLDER, ClipEncoder, save_clip
 from pasta.models.clip.opening import open_model
-from pasta.models.clip.prompts import readable
 from tests.embedding.small import settings
 from tests.models.small import DEVICES
 

@@ -25,10 +25,10 @@ from pasta.models.catalog import ORDER
 from pasta.models.clip.training import make_clip
 from pasta.models.data import TrainingData, as_tensor
 from pasta.models.predicting import open_classifier, predict_files, read_image
-from pasta.models.report import collect
 from pasta.models.suite import Trained, open_data, require_examples, require_starts, train_group
 from pasta.paths import DATA
 from pasta.validation import check
+from pipelines.accuracy import collect
 from tests.conftest import names
 from tests.models.small import profile, silent, tiny_group
 

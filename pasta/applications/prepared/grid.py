@@ -79,7 +79,7 @@ def make_grid(
     if layers is not None:
         default[LAYER] = layers.default
     if not default:
-        raise PastaError(f"{technique.about['title']} has nothing to set, so nothing to tune")
+        raise PastaError(f"{technique.title} has nothing to set, so nothing to tune")
     if not values:
         raise PastaError(f"the grid of {technique.key} is empty: expected {_FORM}")
     checked: dict[str, tuple[Value, ...]] = {}

@@ -11,6 +11,7 @@ from pasta.datasets.drawn.composition import draw_cat_dog_or_car, draw_pascal_ob
 from pasta.datasets.drawn.monumai import draw_monument
 from pasta.datasets.records import SPLITS, Item, Record
 from pasta.datasets.vocabulary import vocabulary
+from pasta.errors import PastaError
 from pasta.seeds import generator
 
 DRAWINGS: dict[str, Callable[[Canvas, str, Rng, float], None]] = {
@@ -59,6 +60,8 @@ def draw(dataset: str, seed: int, index: int, size: int, color_bias: float = 0.0
     color_bias
         How much colour says about the class (0 to 1); Pascal Part ignores it.
     """
+    if dataset not in DRAWINGS:
+        raise PastaError(f"{dataset} is not drawn here: its source is files, with a root folder")
     canvas = Canvas(size, vocabulary(dataset))
     label = label_of(dataset, index)
     DRAWINGS[dataset](canvas, label, generator(seed, "draw", dataset, index), color_bias)

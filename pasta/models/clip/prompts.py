@@ -8,31 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from pasta.datasets.vocabulary import Vocabulary
-
-# Names that are no nouns or no words as the datasets spell them.
-_READABLE = {
-    "pottedplant": "potted plant",
-    "tvmonitor": "tv monitor",
-    "shopping_and_dining": "shopping or dining place",
-    "home_or_hotel": "home or hotel",
-    "transportation": "transportation place",
-    "sports_and_leisure": "sports or leisure place",
-    "cultural": "cultural place",
-    "Baroque": "Baroque building",
-    "Gothic": "Gothic building",
-    "Hispanic-Muslim": "Hispanic Muslim building",
-    "Renaissance": "Renaissance building",
-}
-
-
-def readable(name: str) -> str:
-    """A name as one would write it in a sentence.
-
-    >>> readable("license_plate"), readable("Gothic")
-    ('license plate', 'Gothic building')
-    """
-    return _READABLE.get(name, name.replace("_", " ").replace("-", " "))
+from pasta.datasets.vocabulary import Vocabulary, readable
 
 
 def prompts(names: Iterable[str], template: str) -> list[str]:
