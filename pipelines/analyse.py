@@ -25,11 +25,13 @@ from analysis.suites.tables import Tables
 from pasta import store, tables
 from pasta.config import Params, load_params
 from pasta.contracts import Table
+from pasta.embedding.sentences import sentence, top_concepts
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root
 from pasta.registry import Registry
 from pasta.stage import run_stage
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
 from reports.source.pages.overview import headline_numbers
@@ -92,9 +94,6 @@ def agreement(here: list[Group], params: Params) -> Tables:
 @ANALYSES.register("bias", experiment="annotations", inputs=_explanations)
 def bias(here: list[Group], params: Params) -> Tables:
     """Whether it matters who rates."""
-    # Shown maps need the catalogue of methods and with it torch, which no other analysis loads.
-    from pasta.embedding.sentences import sentence, top_concepts
-    from pasta.studies.ratings.rateable import box_values, concept_sentences
 
     def describe(names: Sequence[str], values: NDArray[np.float64]) -> str:
         return sentence(top_concepts(names, values, params.embedding.n_top))

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pasta import store, tables
-from pasta.compute import map_units, remember
+from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import HANDCRAFTED
 from pasta.layout import Group
+from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated

@@ -13,8 +13,8 @@ from pasta.applications.best import Best, best_picture, rank, score_answers
 from pasta.applications.examples import COLUMNS, examples, rated, run_examples
 from pasta.applications.mixture import TIE
 from pasta.errors import PastaError
+from pasta.explanations.catalog import technique
 from pasta.explanations.single import Answer
-from pasta.explanations.techniques import Technique
 from pasta.scoring.score import PastaScore, Score
 from pasta.seeds import generator
 from tests.applications.made_up import random_scores, scored, settings
@@ -91,7 +91,14 @@ def test_explanations_without_votes_on_the_question_are_an_error() -> None:
 def answer(method: str, shown: np.ndarray) -> Answer:
     image = pictures(1)[0]
     return Answer(
-        Technique(method, "resnet50"), image, "cat", 0.9, "cat", shown.astype(np.float32), (), "ok"
+        technique(f"{method}/resnet50"),
+        image,
+        "cat",
+        0.9,
+        "cat",
+        shown.astype(np.float32),
+        (),
+        "ok",
     )
 
 

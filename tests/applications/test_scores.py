@@ -16,7 +16,7 @@ from pasta import store, tables
 from pasta.applications import scores as module
 from pasta.applications.scores import COLUMNS, score_stored
 from pasta.config import Params, load_params
-from pasta.embedding.inputs import with_label
+from pasta.embedding.inputs import classes_of, label_order, with_label
 from pasta.embedding.stored import Embedded
 from pasta.errors import PastaError
 from pasta.layout import Group
@@ -33,6 +33,7 @@ ASKED = ("Q1", "Q2")
 DATASET, WIDTH, IMAGES = "catsdogscars", 8, 6
 EMPTY = f"{DATASET}/0002/gradcam/resnet50"
 LABELS = ("cat", "dog")
+KNOWN = classes_of([DATASET])
 GROUPS = {  # of one dataset, with a technique each
     f"{DATASET}-resnet50": ("gradcam", "resnet50", "saliency"),
     f"{DATASET}-vit_b_16": ("lime", "vit_b_16", "saliency"),
@@ -115,7 +116,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         questions=ASKED,
         encoder=embedded[groups[0].key].encoder,
         preprocessing=own,
-        with_labels=True,
+        labels=KNOWN,
         training={str(file): file_md5(file) for file in files},
         metrics={},
         techniques={},
@@ -131,7 +132,11 @@ def _fitted(embedded: dict[str, Embedded]) -> Fitted:
     vectors = np.concatenate([one.vectors for one in embedded.values()])
     labels = [str(one) for part in embedded.values() for one in part.table["predicted"]]
     stars = generator(0, "stars").uniform(1, 5, (len(vectors), 2)).astype(np.float32)
-    rated = Rated(with_label(vectors, labels), np.ones((len(vectors), 2, 5), np.int64), stars)
+    rated = Rated(
+        with_label(vectors, labels, label_order(KNOWN)),
+        np.ones((len(vectors), 2, 5), np.int64),
+        stars,
+    )
     known = rated.at(np.isfinite(vectors).all(axis=1))
     settings: Any = PenaltyParams(alpha=1.0)
     return SCORERS["ridge"].fit(known, known, settings, 0)
@@ -152,7 +157,7 @@ def test_scores_are_the_scorers_answers_to_the_stored_vectors(project: Project) 
     found = project.scores()
     assert list(found.columns) == list(COLUMNS)
     assert found["sample_id"].tolist() == project.table["sample_id"].tolist()
-    features = with_label(project.vectors, project.table["predicted"].tolist())
+    features = with_label(project.vectors, project.table["predicted"].tolist(), label_order(KNOWN))
     usable = np.isfinite(project.vectors).all(axis=1)
     expected = project.fitted.predict(features[usable]).stars[:, 1]
     np.testing.assert_allclose(found.loc[usable, "score"], expected, rtol=1e-6)

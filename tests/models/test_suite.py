@@ -27,7 +27,6 @@ from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData, as_tensor
 from pasta.models.suite import (
     Trained,
-    collect,
     open_data,
     require_examples,
     require_starts,
@@ -35,6 +34,7 @@ from pasta.models.suite import (
 )
 from pasta.paths import DATA
 from pasta.validation import check
+from pipelines.accuracy import collect
 from tests.conftest import names
 from tests.models.small import profile, silent, tiny_group
 

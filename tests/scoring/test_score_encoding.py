@@ -10,7 +10,6 @@ import numpy as np
 from pasta.embedding.stage import embed_unit, units_of
 from pasta.embedding.stored import load_embeddings, write_vectors
 from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique
 from pasta.scoring.encoding import ExplanationEncoder
 from pasta.scoring.given import concepts_given, images_given, maps_given
 from pasta.scoring.stored import PreprocessingCard
@@ -33,7 +32,7 @@ def test_scores_see_what_the_embed_stage_has_embedded(tmp_path: Path) -> None:
     )
     ours = ExplanationEncoder(small.Counting(), shown, batch_size=4)
     every = np.arange(small.NUMBER)
-    for technique in [Technique(*key) for key in (*small.SALIENCY, *small.CONCEPT)]:
+    for technique in stored.techniques:
         rows = (vectors.table["method"] == technique.method).to_numpy()
         if technique.kind == "concept":
             names, values = stored.concepts(technique)

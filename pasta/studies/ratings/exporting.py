@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pasta.errors import InputError
+from pasta.explanations.stored import STRENGTHS
 from pasta.layout import Group
 from pasta.progress import bar
 from pasta.studies.ratings.formats.files import new_folder
@@ -22,7 +23,7 @@ from pasta.studies.ratings.formats.label_studio_writing import (
 from pasta.studies.ratings.formats.releasing import Rated, View, write_released
 from pasta.studies.ratings.formats.tidy import write_tidy
 from pasta.studies.ratings.protocol import Protocol
-from pasta.studies.ratings.rateable import STRENGTHS, Views
+from pasta.studies.ratings.rateable import Views
 from pasta.studies.ratings.records import Annotations
 
 TASKS, CONFIGURATION = "tasks.json", "config.xml"

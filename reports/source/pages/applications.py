@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
-from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.names import dataset_name, model_name, technique_name
 from reports.source.pages.parts import Tables, find_row, select, table
 from reports.source.plots.applications import (
     backbone_figure,
@@ -174,7 +175,7 @@ def read_printed(fact: str) -> float:
 def method_title(key: str) -> str:
     """``gradcam/resnet50`` or ``gradcam`` as "GradCAM"."""
     method = str(key).partition("/")[0]
-    return METHODS.get(method, str(key))
+    return METHOD_TITLES.get(method, str(key))
 
 
 def describe_difference(

@@ -172,7 +172,7 @@ def test_the_numbers_of_techniques_are_those_of_the_catalogue() -> None:
 
 
 def test_the_46_techniques_of_the_papers_are_rated_and_no_others() -> None:
-    from pasta.explanations.techniques import techniques
+    from pasta.explanations.catalog import techniques
 
     every = pd.DataFrame(
         [{"method": one.method, "backbone": one.backbone} for one in techniques(extras=True)]

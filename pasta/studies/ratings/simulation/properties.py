@@ -28,10 +28,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.datasets.stored import StoredDataset, class_parts, open_dataset
-from pasta.explanations.stored import StoredExplanations
+from pasta.explanations.stored import STRENGTHS, StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.studies.ratings.rateable import STRENGTHS
 
 PROPERTIES = ("overlap", "spread", "correct", *STRENGTHS)
 _CHUNK = 64  # maps held in memory at once
@@ -51,7 +50,7 @@ def measure(group: Group) -> pd.DataFrame:
     after = {name: rows.set_index("sample_id") for name, rows in perturbed}
     pieces = []
     for (method, backbone), rows in stored.table.groupby(["method", "backbone"], sort=False):
-        technique = Technique(str(method), str(backbone))
+        technique = stored.technique(str(method), str(backbone))
         if rows["kind"].iloc[0] == "saliency":
             load, region = _maps(stored, technique), _map_regions(dataset, parts, rows)
         else:

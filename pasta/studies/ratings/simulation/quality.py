@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.explanations.stored import STRENGTHS
 from pasta.seeds import generator
-from pasta.studies.ratings.rateable import STRENGTHS
 from pasta.studies.ratings.settings import QualityParams, SimulationParams
 from pasta.tables import QUESTIONS
 

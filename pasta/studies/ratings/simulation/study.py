@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from pasta import store, tables
-from pasta.compute import map_all
 from pasta.config import Params
 from pasta.layout import Group
+from pasta.processes import map_all
 from pasta.studies.ratings.batches import write_batch
 from pasta.studies.ratings.plan import make_plan
 from pasta.studies.ratings.protocol import Protocol, study_protocol
