@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasta import store, tables
+from pasta import store
 from pasta.applications.scores import goodness
 from pasta.config import Params
 from pasta.embedding.inputs import with_label
@@ -24,6 +24,7 @@ from pasta.layout import Group
 from pasta.scoring.material import collect
 from pasta.scoring.running import fit_all, settings_of
 from pasta.seeds import generator
+from pasta.studies.ratings.tables import LABELS
 
 FEWEST = 3  # folds: to learn from, to calibrate on, to score
 
@@ -41,7 +42,7 @@ def cross_validate(
     ``scores`` come from :func:`~pasta.applications.scores.score_stored`. Images without votes are
     left out; intervals are, too. Every image is held out.
     """
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
     images = material.samples["image"].to_numpy(str)[rows]
     fold_of = deal(sorted(set(images)), folds, params.seed)

@@ -26,6 +26,7 @@ from pasta.scoring.folder import ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.material import collect
 from pasta.scoring.splits import split
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import file_md5
 
 METRIC = "faithfulness_correlation"
@@ -126,7 +127,7 @@ def training_images(
                 f"{file}: the scorer was trained with another version of this table, so it is "
                 "not known which images it has seen; `dvc repro score` trains it again"
             )
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     _, rows = material.rated(settings)
     samples = material.samples.iloc[rows].reset_index(drop=True)
     share = params.scoring.public.train

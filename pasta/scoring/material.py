@@ -18,7 +18,8 @@ from pasta.layout import Group
 from pasta.scoring.base import Floats, Rated
 from pasta.scoring.settings import Aggregate
 from pasta.studies.ratings.rateable import explained
-from pasta.tables import QUESTIONS, STARS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import STARS
 
 _AGAIN = "`dvc repro embed` embeds all explanations again"
 
@@ -50,7 +51,8 @@ class Material:
         features = vectors[usable]
         if with_label:
             features = labelled(features, self.samples["predicted"].iloc[usable].tolist())
-        columns = [QUESTIONS.index(question) for question in questions]
+        names: list[str] = list(QUESTIONS)
+        columns = [names.index(question) for question in questions]
         labels = self.labels[aggregate][usable][:, columns]
         return Rated(features, self.counts[usable][:, columns], labels), usable
 

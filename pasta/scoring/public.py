@@ -18,7 +18,7 @@ from pasta.scoring.folder import save_scorer, technique_means
 from pasta.scoring.material import Material
 from pasta.scoring.running import settings_of
 from pasta.scoring.splits import split
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from pasta.scoring.material import Material, collect
 from pasta.scoring.settings import ScoringParams
 from pasta.scoring.splits import split
 from pasta.scoring.studies import Setup
+from pasta.studies.ratings.tables import LABELS
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
@@ -97,7 +98,7 @@ def run_piece(piece: Piece) -> Arrays:
 
 @remember
 def _material(groups: tuple[Group, ...], labels: Path) -> Material:
-    return collect(groups, store.read(labels, tables.LABELS))
+    return collect(groups, store.read(labels, LABELS))
 
 
 def run_setup(

@@ -13,7 +13,7 @@ from typing import Any
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.variants import HANDCRAFTED
 from pasta.scoring.settings import Aggregate, By, ScoringParams
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import MAIN, QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Setup:
 def setups(embedding: EmbeddingParams, scoring: ScoringParams) -> list[Setup]:
     """All rows of all studies."""
     centre = Setup("main", "", "pasta-linear", embedding, scoring.split.by)
-    first = replace(centre, questions=QUESTIONS[:1])
+    first = replace(centre, questions=(MAIN,))
     return [*_main(centre, scoring), *_ablations(first, scoring)]
 
 

@@ -20,7 +20,7 @@ from pasta.explanations.rendering import concept_bars, overlay
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
-from pasta.studies.ratings.formats.releasing import Rated, View
+from pasta.studies.ratings.released import Rated, View
 
 STRENGTHS = ("light", "strong")  # the order of the perturbed images of a backbone
 
