@@ -7,8 +7,8 @@ from pasta.errors import PastaError
 from pasta.layout import groups
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies import load_study
 from pasta.studies.batches import write_simulated
+from pasta.studies.registry import load_study
 from pasta.tracking import tracked_run
 
 

@@ -6,8 +6,8 @@ from pasta import store
 from pasta.config import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies import load_study
 from pasta.studies.batches import merged, project_batches, write_tables
+from pasta.studies.registry import load_study
 from pasta.tracking import tracked_run
 
 

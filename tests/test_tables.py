@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pasta import tables
-from pasta.studies import load_tables
+from pasta.studies.registry import load_tables
 from pasta.tables import TABLES
 from pasta.validation import TableError, check, find_problems
 

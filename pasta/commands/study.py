@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pasta.studies import study_names, study_packages
+from pasta.studies.registry import study_names, study_packages
 
 if TYPE_CHECKING:
     from pasta.studies.base import Study
@@ -94,7 +94,7 @@ def study_app(name: str) -> typer.Typer:
 def _load(name: str) -> tuple[Study, Path]:
     from pasta.config import load_params
     from pasta.paths import project_root
-    from pasta.studies import load_study
+    from pasta.studies.registry import load_study
 
     return load_study(name, load_params()), project_root()
 

@@ -19,7 +19,7 @@ def overview(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from pasta.commands.show import print_table
-    from pasta.studies import load_tables
+    from pasta.studies.registry import load_tables
     from pasta.tables import TABLES
 
     load_tables()
@@ -40,7 +40,7 @@ def show(
     """Print a table's schema, and the head of every current file of it."""
     from pasta import store
     from pasta.commands.show import console, print_table
-    from pasta.studies import load_tables
+    from pasta.studies.registry import load_tables
     from pasta.tables import TABLES
 
     load_tables()

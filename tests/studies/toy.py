@@ -8,8 +8,8 @@ import pandas as pd
 
 from pasta.config import Params
 from pasta.contracts import Reference
-from pasta.studies import STUDIES
 from pasta.studies.base import Part, Study
+from pasta.studies.registry import STUDIES
 from pasta.studies.scales import TRIAL_OPTIONAL, participants_table, rating_scale, trials_table
 
 SCALES = {"clear": rating_scale(7), "odd": rating_scale(7, direction=-1)}

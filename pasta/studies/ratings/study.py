@@ -14,7 +14,6 @@ import pandas as pd
 from pasta.config import Params
 from pasta.contracts import Table
 from pasta.layout import explained_groups
-from pasta.studies import STUDIES
 from pasta.studies.base import Finding, Format, Frames, Study, Submission, place, quoted
 from pasta.studies.ratings import label_studio, released, tables
 from pasta.studies.ratings.aggregate import aggregate
@@ -22,6 +21,7 @@ from pasta.studies.ratings.protocol import Protocol, study_protocol
 from pasta.studies.ratings.rateable import explained
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.ratings.simulation.study import planned, simulated_study
+from pasta.studies.registry import STUDIES
 
 BATCHES = Path("pipelines/annotations/batches")
 FULL = 5  # votes on a sample and question in the published study
