@@ -115,7 +115,7 @@ def test_the_title_page_names_commit_profile_versions_and_where_the_runs_are(roo
     pdf.close()
     commit = git(root, "rev-parse", "HEAD")
     assert commit[:12] in title and "demo" in title and "simulated votes" not in title
-    assert "votes · 0123456789" in title and "analyse/agreement · fedcba9876" in title
+    assert "votes/ratings · 0123456789" in title and "analyse/agreement · fedcba9876" in title
     assert "analyse@agreement" in title
 
 
