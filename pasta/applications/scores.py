@@ -28,6 +28,7 @@ from pasta.scoring.stored import ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.studies import fit_all, settings_of
 from pasta.seeds import generator
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import file_md5
 
 METRIC = "faithfulness_correlation"
@@ -128,7 +129,7 @@ def training_images(
                 f"{file}: the scorer was trained with another version of this table, so it is "
                 "not known which images it has seen; `dvc repro score` trains it again"
             )
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     _, rows = material.rated(settings)
     samples = material.samples.iloc[rows].reset_index(drop=True)
     share = params.scoring.public.train
@@ -207,7 +208,7 @@ def cross_validate(
     ``scores`` come from :func:`~pasta.applications.scores.score_stored`. Images without votes are
     left out; intervals are, too. Every image is held out.
     """
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
     images = material.samples["image"].to_numpy(str)[rows]
     fold_of = deal(sorted(set(images)), folds, params.seed)

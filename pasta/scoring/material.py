@@ -25,7 +25,8 @@ from pasta.scoring.base import Floats, Rated
 from pasta.scoring.settings import Aggregate, By
 from pasta.seeds import generator
 from pasta.studies.ratings.rateable import explained
-from pasta.tables import QUESTIONS, STARS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import STARS
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -171,7 +172,8 @@ class Material:
         if with_label:
             predicted = self.samples["predicted"].iloc[usable].tolist()
             features = labelled(features, predicted, label_order(self.classes))
-        columns = [QUESTIONS.index(question) for question in questions]
+        names: list[str] = list(QUESTIONS)
+        columns = [names.index(question) for question in questions]
         labels = self.labels[aggregate][usable][:, columns]
         return Rated(features, self.counts[usable][:, columns], labels), usable
 

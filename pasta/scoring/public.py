@@ -17,7 +17,7 @@ from pasta.scoring.material import Material, split
 from pasta.scoring.ood import FamiliarRegion, fit_region
 from pasta.scoring.stored import save_scorer, technique_means
 from pasta.scoring.studies import settings_of
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ from tests.reports.studies import said
 
 LOCK = """\
 stages:
-  votes:
+  votes@ratings:
     cmd: x
     outs:
-    - path: pipelines/data/votes
+    - path: pipelines/data/votes/ratings
       md5: 0123456789abcdef.dir
   analyse@agreement:
     cmd: x
@@ -82,7 +82,7 @@ def root(tmp_path: Path) -> Path:
         data / "analyse/agreement",
     )
     store.write_csvs(steering(), data / "applications/steering")
-    store.write_json({"simulated": 0}, data / "votes/annotations.json")
+    store.write_json({"simulated": 0}, data / "votes/ratings/annotations.json")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "params.yaml", "dvc.yaml")
     git(tmp_path, "commit", "-q", "-m", "start")
@@ -115,7 +115,7 @@ def test_the_title_page_names_commit_profile_versions_and_where_the_runs_are(roo
     pdf.close()
     commit = git(root, "rev-parse", "HEAD")
     assert commit[:12] in title and "demo" in title and "simulated votes" not in title
-    assert "votes · 0123456789" in title and "analyse/agreement · fedcba9876" in title
+    assert "votes/ratings · 0123456789" in title and "analyse/agreement · fedcba9876" in title
     assert "analyse@agreement" in title
 
 
@@ -167,14 +167,17 @@ def test_versions_are_those_of_the_inputs_whatever_runs_later(root: Path) -> Non
     later = "  score:\n    cmd: x\n    outs:\n    - path: pipelines/data/score\n      md5: aa\n"
     (root / "dvc.lock").write_text(LOCK + later)
     assert provenance(root, REPORTS.entry("agreement").metadata["reads"]) == before
-    assert before["Data (path · md5)"] == ["votes · 0123456789", "analyse/agreement · fedcba9876"]
+    assert before["Data (path · md5)"] == [
+        "votes/ratings · 0123456789",
+        "analyse/agreement · fedcba9876",
+    ]
     assert "score · aa" in provenance(root, (SCORE,))["Data (path · md5)"]
 
 
 def test_a_version_may_be_that_of_a_folder_around_or_below(root: Path) -> None:
-    inside = provenance(root, ("votes/labels.parquet",))["Data (path · md5)"]
+    inside = provenance(root, ("votes/ratings/labels.parquet",))["Data (path · md5)"]
     around = provenance(root, ("analyse",))["Data (path · md5)"]
-    assert (inside, around) == (["votes · 0123456789"], ["analyse/agreement · fedcba9876"])
+    assert (inside, around) == (["votes/ratings · 0123456789"], ["analyse/agreement · fedcba9876"])
 
 
 def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
@@ -188,7 +191,7 @@ def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
 def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
     for expression in provenance(root, (VOTES,))["Runs (MLflow search)"]:
         stage, commit = parsed(expression)
-        assert (stage["key"], stage["value"]) == ("stage", "votes")
+        assert (stage["key"], stage["value"]) == ("stage", "votes@ratings")
         assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
     assert parsed(search("analyse@bias", None))
 

@@ -31,8 +31,9 @@ from pasta.scoring.studies import (
     setups,
 )
 from pasta.seeds import generator
+from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.aggregate import Ties, aggregate
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
 from tests.conftest import ROOT
 
 DATASET, IMAGES = "catsdogscars", 60
@@ -187,7 +188,7 @@ def test_everything_that_a_study_asks_for_is_embedded(params: Params) -> None:
 def labels(groups: list[Group], tmp_path: Path) -> Path:
     """Labels of random votes on all explanations."""
     file = tmp_path / "labels.parquet"
-    store.write(aggregate(random_votes()), file, tables.LABELS)
+    store.write(aggregate(random_votes()), file, rating_tables.LABELS)
     return file
 
 

@@ -20,7 +20,7 @@ from pasta.explanations.rendering import concept_bars, overlay
 from pasta.explanations.stored import STRENGTHS, StoredExplanations
 from pasta.explanations.techniques import PUBLISHED, Technique
 from pasta.layout import Group
-from pasta.studies.ratings.formats.releasing import Rated, View
+from pasta.studies.ratings.released import Rated, View
 
 Pixels = NDArray[np.uint8]
 Row = Mapping[str, Any]

@@ -13,7 +13,8 @@ import pytest
 
 from pasta.errors import PastaError
 from pasta.studies.ratings.aggregate import Ties, aggregate
-from pasta.tables import LABELS, QUESTIONS, VOTES
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import LABELS, VOTES
 from pasta.validation import check
 
 TIES: tuple[Ties, ...] = get_args(Ties)

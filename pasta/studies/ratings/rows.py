@@ -1,25 +1,17 @@
-"""Rows of a submission as a reader of JSON finds them, and rows of tables as JSON has them.
-
-Label Studio has boxes in percent of an image, we have them in fractions. Decimal numbers keep the
-conversion exact: a box of ours goes out and comes back as the same floats, which multiplying and
-dividing by 100 in binary would not give.
-"""
+"""Rows of a submission as a reader of JSON finds them, and rows of tables as JSON has them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from decimal import Context, Decimal, InvalidOperation, Overflow, Underflow
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeGuard
 
 import pandas as pd
 
-from pasta.studies.ratings.formats.files import Number, shown
-from pasta.studies.ratings.records import PARTS, Finding, Submission
+from pasta.studies.base import Finding, Submission
+from pasta.studies.json_files import Number, shown
+from pasta.studies.ratings.tables import ANSWERS
 
-OVERSHOOT = 0.001  # fraction of the side by which a box may stick out, and is clipped
-# Enough digits for the smallest float beside the largest; nothing is trapped but nonsense.
-_EXACT = Context(prec=400, traps=[InvalidOperation])
 DEMOGRAPHICS = ("age", "sex", "country")
 FALSE = "false"
 
@@ -31,7 +23,7 @@ class Collector:
         self.findings: list[Finding] = []
         self.dropped: Counter[str] = Counter()
         self.people: dict[str, str] = {}  # everybody who said something, and where first
-        self._rows: dict[str, list[tuple[str, ...]]] = {name: [] for name in PARTS}
+        self._rows: dict[str, list[tuple[str, ...]]] = {name: [] for name in ANSWERS}
 
     def vote(
         self, place: str, sample: str, person: str, question: str, rating: str, at: str, fake: str
@@ -82,7 +74,7 @@ class Collector:
     def submission(self, source: str, format: str, protocol: str | None) -> Submission:
         """Everything collected; tables without rows are left out."""
         tables = {
-            name: _frame(rows, list(PARTS[name].columns))
+            name: _frame(rows, list(ANSWERS[name].columns))
             for name, rows in self._rows.items()
             if rows
         }
@@ -109,38 +101,3 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def tuples(frame: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
     """Rows as plain Python values."""
     return zip(*(frame[name].tolist() for name in frame.columns), strict=True)
-
-
-def fractions(x: str, y: str, width: str, height: str) -> tuple[str, ...]:
-    """Corners in fractions; raises ValueError, which says why, for what is no box of the image."""
-    left, top = _number(x), _number(y)
-    right, bottom = _EXACT.add(left, _number(width)), _EXACT.add(top, _number(height))
-    corners = [float(_EXACT.scaleb(one, -2)) for one in (left, top, right, bottom)]
-    if any(corner < -OVERSHOOT or corner > 1 + OVERSHOOT for corner in corners):
-        raise ValueError("sticks out of the image")
-    return tuple(repr(min(max(corner, 0.0), 1.0)) for corner in corners)
-
-
-def percents(corners: Sequence[float]) -> dict[str, Number]:
-    """x, y, width and height in percent."""
-    x0, y0, x1, y1 = (Decimal(repr(float(corner))) for corner in corners)
-    return {
-        "x": _percent(x0),
-        "y": _percent(y0),
-        "width": _percent(_EXACT.subtract(x1, x0)),
-        "height": _percent(_EXACT.subtract(y1, y0)),
-    }
-
-
-def _percent(value: Decimal) -> Number:
-    return Number(format(_EXACT.scaleb(value, 2), "f"))
-
-
-def _number(text: str) -> Decimal:
-    try:
-        value = _EXACT.create_decimal(text)
-    except (InvalidOperation, Overflow, Underflow) as error:
-        raise ValueError("is no number") from error
-    if not value.is_finite():
-        raise ValueError("is no number")
-    return value

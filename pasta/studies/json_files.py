@@ -1,12 +1,12 @@
 """Files and folders of the formats: JSON, new folders, paths below a folder, ``study.json``.
 
 JSON of other people is not trusted: every number stays the text that was found. So ``3.5``,
-``1e999`` and a number of a million digits reach the check of ratings as they stand in the file, and
+``1e999`` and a number of a million digits reach the check as they stand in the file, and
 are reported there with their place, as ``NaN`` is. What no later step could make sense of is
 refused here: truncated text, keys that stand twice in an object, nesting without end, and
 characters that no UTF-8 file can hold.
 
-``study.json`` says what a folder of ratings has no other room for: the version of the protocol,
+``study.json`` says what a folder of answers has no other room for: the version of the protocol,
 and beside a release people and their rankings. A batch of our own has the version in
 ``batch.json``.
 """
@@ -126,7 +126,7 @@ def _refuse_unwritable(value: Any, file: Path) -> None:
 
 
 def _refused(problem: str, file: Path) -> InputError:
-    return InputError(problem, file=file, expected="a file of ratings as JSON")
+    return InputError(problem, file=file, expected="a file of answers as JSON")
 
 
 @contextmanager

@@ -12,14 +12,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pasta.studies.ratings.batches import list_batches, merged
-from pasta.studies.ratings.importing import import_file, stored_folders
+from pasta.studies.base import Frames, Study
+from pasta.studies.batches import list_batches, merged, stored_folders
+from pasta.studies.importing import import_file
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.study import rating_study
 from tests.conftest import ROOT, names
+from tests.studies.toy import toy_study, write_answers
 
-KILLS = 12
+KILLS = 13
 PEOPLE = [f"person{number}" for number in range(5)]
 SAMPLES = [f"coco/{image}/gradcam/resnet50" for image in range(300)]
+OUTSIDE: Frames = {"explanations": pd.DataFrame({"sample_id": SAMPLES}, dtype="str")}
+
+
+def study_called(name: str) -> Study:
+    """The rating study, or the toy one; the child process calls this too."""
+    return toy_study() if name == "toy" else rating_study(load_protocol("p2"))
+
 
 # Forks once for each line it reads, so that a start-up is paid only once. The child imports into
 # the folder that the line names; with "fsync 3" in its line it kills itself instead of making its
@@ -28,12 +38,9 @@ SAMPLES = [f"coco/{image}/gradcam/resnet50" for image in range(300)]
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-import pandas as pd
-from pasta.studies.ratings.importing import import_file
-from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.importing import import_file
+from tests.studies.test_importing_killed import OUTSIDE, study_called
 
-samples = Path(sys.argv[1])
-known = pd.Index(samples.read_text().split())
 events = 0
 
 def die():
@@ -58,20 +65,20 @@ def die_at(name, number):
     setattr(owner, name, counted)
 
 for line in sys.stdin:
-    source, root, name, number = line.split()
+    study, source, root, name, number = line.split()
     child = os.fork()
     if child == 0:
         die_at(name, int(number))
-        import_file(Path(source), Path(root), known, load_protocol("p2"))
+        import_file(Path(source), study_called(study), Path(root), OUTSIDE)
         sys.setprofile(None)
-        samples.with_name("events.txt").write_text(str(events))
+        Path(sys.argv[1]).write_text(str(events))
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def write(folder: Path, people: list[str]) -> Path:
-    folder.mkdir()
+def write_votes(folder: Path, people: list[str]) -> Path:
+    folder.mkdir(parents=True)
     rows = [
         f"{sample},{person},Q{question},{1 + (number + question) % 5}"
         for number, sample in enumerate(SAMPLES)
@@ -89,21 +96,22 @@ class Importer:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "samples.txt").write_text("\n".join(SAMPLES))
-        write(folder / "first", PEOPLE[:1])
-        write(folder / "second", PEOPLE[1:])
+        for name, people in (("first", PEOPLE[:1]), ("second", PEOPLE[1:])):
+            write_votes(folder / "ratings" / name, people)
+            write_answers(folder / "toy" / name, people)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(folder / "samples.txt")],
+            [sys.executable, "-c", CHILD, str(folder / "events.txt")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,
         )
 
-    def run(self, root: Path, moment: str = "event 0") -> int:
+    def run(self, root: Path, moment: str = "event 0", study: str = "ratings") -> int:
         """Import the second file, or be killed at a moment; the exit code."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{self.folder / 'second'} {root} {moment}\n")
+        source = self.folder / study / "second"
+        self.process.stdin.write(f"{study} {source} {root} {moment}\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
 
@@ -119,26 +127,25 @@ def importer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Importer]:
     running.process.communicate(timeout=60)
 
 
-@pytest.fixture
-def root(importer: Importer, tmp_path: Path) -> Path:
+def first_batch(importer: Importer, folder: Path, study: str = "ratings") -> Path:
     """A folder with a stored batch."""
-    folder = tmp_path / "batches"
-    import_file(importer.folder / "first", folder, pd.Index(SAMPLES), load_protocol("p2"))
+    import_file(importer.folder / study / "first", study_called(study), folder, OUTSIDE)
     return folder
 
 
-def assert_whole(root: Path) -> int:
+def assert_whole(root: Path, name: str = "ratings") -> int:
     """Every stored batch is complete; how many there are."""
-    batches = list_batches(root)
-    votes = merged(stored_folders(root)).votes
-    expected = [1, len(PEOPLE)][len(batches) - 1] * len(SAMPLES) * 6
-    assert len(votes) == expected
+    study, batches = study_called(name), list_batches(root)
+    answers = merged(study, stored_folders(root))[study.main.table.name]
+    one = len(merged(study, batches[:1])[study.main.table.name])
+    assert len(answers) == one * [1, len(PEOPLE)][len(batches) - 1]
     return len(batches)
 
 
 def test_an_import_killed_at_random_moments_is_all_or_nothing(
-    importer: Importer, root: Path, tmp_path: Path
+    importer: Importer, tmp_path: Path
 ) -> None:
+    root = first_batch(importer, tmp_path / "batches")
     for trial in ("first", "second"):  # the first one fills caches of the libraries
         assert importer.run(tmp_path / trial) == 0
     events, rng = importer.events(), random.Random(0)
@@ -152,18 +159,22 @@ def test_an_import_killed_at_random_moments_is_all_or_nothing(
     assert assert_whole(root) == 2 and names(root) == ["0001-first", "0002-second"]
 
 
+MOMENTS = [
+    *[(f"fsync {number}", 1) for number in (1, 2, 3, 4, 5)],
+    ("rename 1", 1),
+    ("fsync 6", 2),  # the folder of the batches itself: the batch is there already
+]
+
+
 @pytest.mark.parametrize(
-    ("moment", "stored"),
-    [
-        *[(f"fsync {number}", 1) for number in (1, 2, 3, 4, 5)],
-        ("rename 1", 1),
-        ("fsync 6", 2),  # the folder of the batches itself: the batch is there already
-    ],
+    ("study", "moment", "stored"),
+    [("ratings", *one) for one in MOMENTS] + [("toy", *one) for one in MOMENTS[2::2]],
 )
 def test_an_import_killed_between_two_steps_is_all_or_nothing(
-    moment: str, stored: int, importer: Importer, root: Path
+    study: str, moment: str, stored: int, importer: Importer, tmp_path: Path
 ) -> None:
-    assert importer.run(root, moment) == -signal.SIGKILL
-    assert assert_whole(root) == stored
-    assert importer.run(root) == 0
-    assert assert_whole(root) == 2 and names(root) == ["0001-first", "0002-second"]
+    root = first_batch(importer, tmp_path / "batches", study)
+    assert importer.run(root, moment, study) == -signal.SIGKILL
+    assert assert_whole(root, study) == stored
+    assert importer.run(root, study=study) == 0
+    assert assert_whole(root, study) == 2 and names(root) == ["0001-first", "0002-second"]
