@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from pasta.commands.analyse import analyse, steps
 from pasta.errors import InputError, PastaError
 from pasta.studies.ratings.ratings_file import KEY, read_annotators, read_ratings, read_samples
-from tests.analysis.simulated import Study, simulate
+from tests.analysis.simulated import Study
 from tests.conftest import ROOT, names
+from tests.studies.ratings.analysed import simulate
 
 LIKERT = (1, 2, 3, 4, 5)
 HEADER = "sample_id,annotator_id,question,rating\n"
@@ -38,7 +39,7 @@ def write(folder: Path, text: str | bytes, name: str = "ratings.csv") -> Path:
 
 
 def test_a_pdf_and_a_table_for_each_result_are_written(tmp_path: Path, app: typer.Typer) -> None:
-    ratings, people, samples = simulate(Study(annotators=6, samples=30), seed=0)
+    ratings, people, samples = simulate(Study(raters=6, samples=30), seed=0)
     files = []
     for name, frame in (("r", ratings), ("p", people), ("s", samples)):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)

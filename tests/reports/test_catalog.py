@@ -27,10 +27,10 @@ from reports.source.data import (
 )
 from reports.source.pages.overview import previous_headlines
 from reports.source.typesetting import Report
-from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
 from tests.reports.studies import said
+from tests.studies.ratings.analysed import agreement_and_bias
 
 LOCK = """\
 stages:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.suites.dataset import dataset_tables
-from analysis.suites.preference import preference_tables
+from pasta.studies.ratings.analyses.dataset import dataset_tables
+from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.dataset import (
     dataset_report,
@@ -20,9 +20,10 @@ from reports.source.pages.dataset import (
     differences_in_words,
 )
 from reports.source.typesetting import Report, compile_pdf
-from tests.analysis.simulated import Study, simulate
-from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
+from tests.analysis.simulated import Study
 from tests.reports.studies import figures, printed, said
+from tests.studies.ratings.analysed import simulate
+from tests.studies.ratings.test_analyses import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
 
 DIFFERENCE = {
     "question": "Q1", "comparison": "concept - saliency", "n": 90, "estimate": -0.5, "low": -0.8,

@@ -20,7 +20,7 @@ from reports.source.replication.rows import (
     technique_keys,
 )
 from reports.source.replication.table import COLUMNS, SECTIONS, replication_table, verdict_counts
-from tests.analysis.rows import one
+from tests.analysis.simulated import one
 from tests.reports.studies import as_read, printed, rated
 
 # Numbers with an estimate in the papers' tables, counted by hand.

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.box_bias import MEASURES, box_measures
 from pasta import tables
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
@@ -19,6 +18,7 @@ from pasta.layout import Group
 from pasta.registry import Entry
 from pasta.seeds import generator
 from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
 from pasta.studies.ratings.batches import merged
 from pasta.studies.ratings.formats.tidy import write_tidy
 from pasta.studies.ratings.importing import import_file, stored_folders
