@@ -8,7 +8,6 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from analysis.agreement import (
-    agreement_by,
     agreement_differences,
     agreement_summary,
     agreement_with_mode,
@@ -120,22 +119,6 @@ def test_the_summary_has_all_measures_for_each_question() -> None:
     assert ((table["low"] <= table["estimate"]) & (table["estimate"] <= table["high"])).all()
 
 
-def test_agreement_by_is_the_summary_of_each_part() -> None:
-    frame = study()
-    table = agreement_by(frame, "kind", resamples=50)
-    part = agreement_summary(frame[frame["kind"] == "concept"], resamples=50)
-    found = table[table["kind"] == "concept"].drop(columns="kind").reset_index(drop=True)
-    pd.testing.assert_frame_equal(found, part)
-
-
-def test_the_order_of_the_rows_does_not_matter() -> None:
-    frame = study(samples=40)
-    shuffled = frame.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(
-        agreement_with_mode(frame, resamples=20), agreement_with_mode(shuffled, resamples=20)
-    )
-
-
 def test_nullable_columns_and_missing_ratings_change_nothing() -> None:
     frame = study(samples=30)
     nullable = frame.assign(rating=frame["rating"].astype("Int64"))
@@ -144,23 +127,6 @@ def test_nullable_columns_and_missing_ratings_change_nothing() -> None:
         agreement_with_mode(frame, resamples=20),
         agreement_with_mode(pd.concat([nullable, gap]), resamples=20),
     )
-
-
-def test_one_rater_agrees_with_nobody() -> None:
-    frame = study()
-    table = agreement_summary(frame[frame["rater"] == "p1"], resamples=20)
-    assert table["estimate"].isna().all()
-    assert (table["note"] != "").all()
-
-
-def test_one_star_for_everything_has_reasons_and_no_numbers() -> None:
-    table = agreement_summary(study(samples=20).assign(rating=4), resamples=20)
-    assert table["estimate"].isna().all()
-    assert (table["note"] != "").all()
-
-
-def test_no_votes_give_an_empty_table() -> None:
-    assert agreement_summary(study().iloc[:0]).empty
 
 
 def test_labels_are_the_smallest_mode() -> None:

@@ -29,7 +29,7 @@ def _effect(frame: pd.DataFrame, name: str) -> dict[str, Any]:
     return one(order_effects(frame), effect=name)
 
 
-def test_speed_of_an_rater_who_gets_faster_is_found_exactly() -> None:
+def test_speed_of_a_rater_who_gets_faster_is_found_exactly() -> None:
     frame = _study()
     gaps = 60 * np.exp(-0.01 * np.arange(60))
     times = np.concatenate([[0.0], np.cumsum(gaps[1:])])

@@ -56,17 +56,6 @@ def test_housing_data_agree_with_the_ordered_model_of_statsmodels() -> None:
     assert errors == pytest.approx(peer.bse.to_numpy()[:4], rel=0.015)
 
 
-def test_unused_category_and_order_of_votes_do_not_matter() -> None:
-    data = _housing()
-    stars = data["satisfaction"].to_numpy()
-    base = fit_cumulative_logit(stars, data[["type"]])
-    spread = fit_cumulative_logit(np.array([0, 1, 4, 5])[stars], data[["type"]])
-    order = np.random.default_rng(0).permutation(len(data))
-    mixed = fit_cumulative_logit(stars[order], data[["type"]].iloc[order])
-    assert spread.coefficients == pytest.approx(base.coefficients)
-    assert mixed.coefficients == pytest.approx(base.coefficients)
-
-
 def test_scores_are_the_derivatives_of_the_log_likelihood() -> None:
     """Oracle: numerical derivative of each vote's log probability in float64."""
     ratings, _, shown = simulate(Study(samples=20), 0)
@@ -179,13 +168,6 @@ def test_units_of_unknown_group_are_counted() -> None:
     assert kind["n"] == len(ratings) - 100
     assert "100 votes on units of unknown kind" in kind["note"]
     assert "kind" not in set(ordinal_model(ratings, people)["term"])
-
-
-def test_two_stars_are_enough() -> None:
-    ratings, people, shown = simulate(Study(), 4)
-    ratings = ratings.assign(rating=np.where(ratings["rating"] > 3, 5, 1))
-    sex = one(ordinal_model(ratings, people, kinds(shown)), term="sex")
-    assert all(np.isfinite(sex[name]) for name in ("estimate", "low", "high"))
 
 
 def test_terms_that_say_the_same_are_named_and_not_estimated_twice() -> None:

@@ -122,19 +122,3 @@ def test_an_even_study_names_nobody() -> None:
     for seed in range(5):
         frame = timed(study(samples=100, seed=seed))
         assert raters_to_look_at(rater_profiles(frame, resamples=100)).empty
-
-
-def test_one_rater_has_a_profile_but_nobody_to_be_compared_with() -> None:
-    frame = study(samples=20)
-    alone = rater_profiles(frame[frame["rater"] == "p1"], resamples=20)
-    severity = one(alone, measure="severity")
-    assert np.isnan(severity["estimate"])
-    assert "anybody else" in severity["note"]
-    assert np.isfinite(one(alone, measure="spread")["estimate"])
-    assert raters_to_look_at(alone).empty
-
-
-def test_no_ratings_have_no_profiles() -> None:
-    empty = rater_profiles(study().iloc[:0])
-    assert empty.empty
-    assert raters_to_look_at(empty).empty

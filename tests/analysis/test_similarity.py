@@ -54,11 +54,6 @@ def test_without_texts_there_is_a_reason_and_no_number(texts: str | None) -> Non
     assert "no texts" in why and (found["note"] != "").all()
 
 
-def test_no_sentences_is_said() -> None:
-    _, descriptions = _frames(SAID, WROTE)
-    assert measure_texts(None, descriptions)[1] == "no sentences"
-
-
 def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared() -> None:
     """Own similarity pushes the stars of one pair; quality moves stars and similarity of all."""
     rng = np.random.default_rng(0)
