@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta import store, tables
+from pasta.contracts import TableError
 from pasta.errors import InputError, PastaError
-from pasta.validation import TableError
 from tests.conftest import names
 from tests.test_tables import images
 

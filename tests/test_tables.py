@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from pasta import tables
+from pasta.contracts import TableError, check, find_problems
 from pasta.tables import TABLES
-from pasta.validation import TableError, check, find_problems
 
 
 def images(**changes: Any) -> pd.DataFrame:

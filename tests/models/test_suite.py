@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from pasta import compute, store, tables
 from pasta.config import Params
+from pasta.contracts import check
 from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
@@ -28,7 +29,6 @@ from pasta.models.predicting import open_classifier, predict_files, read_image
 from pasta.models.report import collect
 from pasta.models.suite import Trained, open_data, require_examples, require_starts, train_group
 from pasta.paths import DATA
-from pasta.validation import check
 from tests.conftest import names
 from tests.models.small import profile, silent, tiny_group
 

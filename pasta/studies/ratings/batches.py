@@ -15,13 +15,12 @@ from typing import Any
 import pandas as pd
 
 from pasta import store
-from pasta.contracts import Table
+from pasta.contracts import Table, check, coerce
 from pasta.errors import InputError, PastaError
 from pasta.studies.ratings.formats.tidy import read_table
 from pasta.studies.ratings.records import PARTS, Annotations
 from pasta.studies.ratings.relations import TOGETHER
 from pasta.text_files import write_csv
-from pasta.validation import check, coerce
 
 ABOUT = "batch.json"
 _NAME = re.compile(r"(\d{4,})-.+")

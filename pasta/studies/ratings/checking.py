@@ -1,7 +1,7 @@
 """The one check that every submission goes through, whatever its format.
 
 :func:`check` finds everything that is wrong at once, each with its place and a fix: cells, columns,
-keys and references by the contracts (:mod:`pasta.validation`), the rest by
+keys and references by the contracts (:mod:`pasta.contracts`), the rest by
 :mod:`~pasta.studies.ratings.relations`. Only a submission without findings becomes annotations.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from pasta.contracts import Table
+from pasta.contracts import Problem, Table, parse
 from pasta.registry import did_you_mean
 from pasta.studies.ratings.protocol import Protocol
 from pasta.studies.ratings.records import PARTS, Annotations, Finding, Submission, place, quoted
@@ -27,7 +27,6 @@ from pasta.studies.ratings.relations import (
     too_many_votes,
 )
 from pasta.tables import BOX
-from pasta.validation import Problem, parse
 
 OPTIONAL = frozenset({"submitted_at", "age", "sex", "country", "simulated"})
 _SHOWN_PLACES = 5

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
+from pasta.contracts import coerce
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.records import PARTS, Annotations, Submission
 from pasta.tables import QUESTIONS, STARS
-from pasta.validation import coerce
 
 PROTOCOL: Protocol = load_protocol("p2")
 SAMPLES = ("coco/1323/gradcam/resnet50", "monumai/0137/clip_qda/clip_qda", "coco/9/layercam/vit")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pasta.contracts import check as check_contract
 from pasta.studies.ratings.checking import Checked, check, summary
 from pasta.studies.ratings.records import PARTS, Annotations, Finding
-from pasta.validation import check as check_contract
 from tests.studies.ratings.submitted import (
     ITEMS,
     PEOPLE,

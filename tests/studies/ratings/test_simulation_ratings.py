@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from pasta import tables
+from pasta.contracts import check
 from pasta.errors import PastaError
 from pasta.seeds import generator
 from pasta.studies.ratings.simulation.raters import annotators_table, draw_raters
 from pasta.studies.ratings.simulation.ratings import rate
 from pasta.tables import QUESTIONS
-from pasta.validation import check
 from tests.studies.ratings.simulation_study import (
     annotator_names,
     parameters,

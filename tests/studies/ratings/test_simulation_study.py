@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from pasta.config import load_params
+from pasta.contracts import check
 from pasta.explanations.attribution import shown_maps
 from pasta.layout import Group
 from pasta.seeds import generator
@@ -20,7 +21,6 @@ from pasta.studies.ratings.records import PARTS
 from pasta.studies.ratings.simulation.properties import measure, overlap, spread
 from pasta.studies.ratings.simulation.study import simulate, simulated_study, write_study
 from pasta.tables import QUESTIONS
-from pasta.validation import check
 from tests.conftest import ROOT, names
 from tests.studies.ratings.simulation_study import parameters, plan_for
 from tests.studies.ratings.small_group import IMAGES, SIDE, WORDS, sample, write_group
