@@ -142,16 +142,6 @@ def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
         assert "Own words and boxes." not in text, "nothing is known about them"
 
 
-def test_the_pdf_of_a_study_without_anything_is_typeset_twice_alike() -> None:
-    (ratings, people, samples), _ = lacking("one vote")
-    tables = agreement_and_bias(ratings, people, samples)
-    report = agreement_report(tables, simulated=False, questions={"Q1": "Do you trust it?"})
-    assert ["Q1", "Do you trust it?"] in report.content["asked"]["rows"]
-    first, second = (compile_pdf(report, {}) for _ in range(2))
-    assert first == second
-    assert first.startswith(b"%PDF")
-
-
 def test_names_in_any_script_are_printed_without_a_warning() -> None:
     strange = ["张伟", "a$x$", "*b*", "_c_", "أحمد", "#set text(red)", "x" * 80, "Jürgen", "\t7\n"]
     ratings, people, samples = simulate(Study(raters=9, samples=30), seed=0)

@@ -25,6 +25,7 @@ from reports.source.data import (
     beside_papers,
     kernel_widths,
 )
+from reports.source.names import METHODS, MODELS, model_name, scorer_name, technique_name
 from reports.source.pages.overview import previous_headlines
 from reports.source.typesetting import Report
 from tests.conftest import ROOT
@@ -252,3 +253,19 @@ def test_no_report_and_no_analysis_loads_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_names_are_the_titles_of_the_registries() -> None:
+    import pasta.models.catalog  # noqa: F401  fills the registry
+    from pasta.explanations import catalog
+    from pasta.models import base
+
+    assert {one.key: one.metadata["title"] for one in catalog.METHODS.entries()} == METHODS
+    assert {one.key: one.metadata["title"] for one in base.MODELS.entries()} == MODELS
+
+
+def test_unknown_names_are_shown_as_they_are() -> None:
+    assert technique_name("own method") == "own method"
+    assert technique_name("own/vit_b_16") == "own on ViT-B"
+    assert technique_name("dff/concept_bottleneck", short=True) == "DFF · CBM"
+    assert model_name("other") == "other" and scorer_name("other") == "other"
