@@ -16,12 +16,7 @@ import typer
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analysis.suites.agreement import agreement_tables
-from analysis.suites.bias import bias_tables
-from analysis.suites.correlation import correlation_tables
-from analysis.suites.dataset import dataset_tables
-from analysis.suites.preference import preference_tables
-from analysis.suites.tables import Tables
+from analysis.tables import Tables
 from pasta import store, tables
 from pasta.config import Params, load_params
 from pasta.contracts import Table
@@ -31,6 +26,11 @@ from pasta.paths import DATA, project_root
 from pasta.registry import Registry
 from pasta.stage import run_stage
 from pasta.studies.ratings import tables as ratings
+from pasta.studies.ratings.analyses.agreement import agreement_tables
+from pasta.studies.ratings.analyses.bias import bias_tables
+from pasta.studies.ratings.analyses.correlation import correlation_tables
+from pasta.studies.ratings.analyses.dataset import dataset_tables
+from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.studies.ratings.settings import NAME

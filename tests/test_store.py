@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta import store, tables
+from pasta.contracts import TableError
 from pasta.errors import InputError, PastaError
 from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.settings import QUESTIONS
-from pasta.validation import TableError
 from tests.conftest import names
 from tests.test_tables import images
 

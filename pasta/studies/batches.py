@@ -16,11 +16,11 @@ from typing import Any
 import pandas as pd
 
 from pasta import store
+from pasta.contracts import check, coerce
 from pasta.errors import InputError, PastaError
 from pasta.studies.base import Frames, Part, Simulated, Study, reference_rows
 from pasta.studies.reading import read_table
 from pasta.text_files import write_csv
-from pasta.validation import check, coerce
 
 ABOUT = "batch.json"
 _NAME = re.compile(r"(\d{4,})-.+")

@@ -1,7 +1,7 @@
 """The one check that every submission of every study goes through, whatever its format.
 
 :func:`check` finds everything that is wrong at once, each with its place and a fix: cells, columns,
-keys and references by the contracts (:mod:`pasta.validation`), the rules of the study, and what is
+keys and references by the contracts (:mod:`pasta.contracts`), the rules of the study, and what is
 stored already. Only a submission without findings becomes answers.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.contracts import Problem, parse
 from pasta.registry import did_you_mean
 from pasta.studies.base import (
     Finding,
@@ -26,7 +27,6 @@ from pasta.studies.base import (
     quoted,
     reference_rows,
 )
-from pasta.validation import Problem, parse
 
 _SHOWN_PLACES = 5
 _STORED = " stored"  # suffix of columns

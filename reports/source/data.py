@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.suites.tables import Tables, joined
+from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS

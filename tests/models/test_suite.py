@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from pasta import compute, store, tables
 from pasta.config import Params
+from pasta.contracts import check
 from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
@@ -33,7 +34,6 @@ from pasta.models.suite import (
     train_group,
 )
 from pasta.paths import DATA
-from pasta.validation import check
 from pipelines.accuracy import collect
 from tests.conftest import names
 from tests.models.small import profile, silent, tiny_group

@@ -14,6 +14,9 @@ from mlflow.utils.search_utils import SearchUtils
 
 from pasta import store
 from pasta.errors import PastaError
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
+from pasta.models.base import MODELS
 from pasta.paths import DATA, HEADLINES
 from reports.source.catalog import REPORTS, build, names, provenance, search
 from reports.source.data import (
@@ -25,12 +28,13 @@ from reports.source.data import (
     beside_papers,
     kernel_widths,
 )
+from reports.source.names import model_name, scorer_name, technique_name
 from reports.source.pages.overview import previous_headlines
 from reports.source.typesetting import Report
-from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
 from tests.reports.studies import said
+from tests.studies.ratings.analysed import agreement_and_bias
 
 LOCK = """\
 stages:
@@ -255,3 +259,15 @@ def test_no_report_and_no_analysis_loads_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_the_catalogue_has_exactly_the_registered_methods_and_models() -> None:
+    assert {one.key: one.metadata["title"] for one in METHODS.entries()} == METHOD_TITLES
+    assert {one.key: one.metadata["title"] for one in MODELS.entries()} == BACKBONE_TITLES
+
+
+def test_unknown_names_are_shown_as_they_are() -> None:
+    assert technique_name("own method") == "own method"
+    assert technique_name("own/vit_b_16") == "own on ViT-B"
+    assert technique_name("dff/concept_bottleneck", short=True) == "DFF · CBM"
+    assert model_name("other") == "other" and scorer_name("other") == "other"

@@ -19,8 +19,8 @@ from reports.source.replication.rows import (
     published_techniques,
     technique_keys,
 )
-from reports.source.replication.table import COLUMNS, SECTIONS, replication_table, verdict_counts
-from tests.analysis.rows import one
+from reports.source.replication.table import COLUMNS, SECTIONS, replication_table
+from tests.analysis.simulated import one
 from tests.reports.studies import as_read, printed, rated
 
 # Numbers with an estimate in the papers' tables, counted by hand.
@@ -170,12 +170,6 @@ def test_facts_of_the_study_are_counted() -> None:
     assert "lowest_accuracy" not in facts
 
 
-def test_facts_of_nothing_are_none() -> None:
-    _, labels, samples = rated(2)
-    votes = labels.assign(annotator_id="a", rating=labels["mode"]).head(0)
-    assert study_facts(votes, samples).empty
-
-
 def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
     report = replication_report(as_read({"rows": nothing})["rows"], True)
     assert report.content["numbers"] == len(nothing) and report.content["known"] == 0
@@ -185,11 +179,6 @@ def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
     text = printed(report)
     assert "Agreement is therefore not expected" in text
     assert "P1, Table 14: Ranking of questions" in text and "out of reach" in text
-
-
-def test_counts_of_verdicts_keep_the_order_of_the_papers(nothing: pd.DataFrame) -> None:
-    counts = verdict_counts(nothing)
-    assert counts["title"].tolist() == [section.title for section in SECTIONS]
 
 
 def test_no_published_table_makes_an_empty_report() -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.box_bias import MEASURES, box_measures
 from pasta import store, tables
 from pasta.contracts import Table
 from pasta.datasets.stored import open_dataset
@@ -20,6 +19,7 @@ from pasta.explanations.rendering import concept_bars, overlay
 from pasta.explanations.stored import STRENGTHS, StoredExplanations
 from pasta.explanations.techniques import PUBLISHED, Technique
 from pasta.layout import Group
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
 from pasta.studies.ratings.released import Rated, View
 
 Pixels = NDArray[np.uint8]
@@ -150,9 +150,8 @@ def box_values(groups: Iterable[Group], boxes: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame with sample_id, annotator_id and the measures of
-    :func:`analysis.box_bias.box_measures`, of the maps as people saw them. A map with nothing to
-    see has no measures.
+    DataFrame with sample_id, annotator_id and the measures of :func:`.analyses.boxes.box_measures`,
+    of the maps as people saw them. A map with nothing to see has no measures.
     """
     parts = [pd.DataFrame(columns=["sample_id", "annotator_id", *MEASURES])]
     for stored, technique, rows in _seen(groups, "saliency", set(boxes["sample_id"])):

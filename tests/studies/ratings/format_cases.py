@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
+from pasta.contracts import coerce
 from pasta.studies.base import Frames, Submission
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.study import rating_study
 from pasta.studies.ratings.tables import ANSWERS, STARS
-from pasta.validation import coerce
 
 PROTOCOL: Protocol = load_protocol("p2")
 STUDY = rating_study(PROTOCOL)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta import store
+from pasta.contracts import TableError, check
 from pasta.errors import InputError, PastaError
 from pasta.studies.base import Frames
 from pasta.studies.batches import ledger, list_batches, merged, read_batch, write_batch
 from pasta.studies.ratings.tables import ANNOTATORS, ANSWERS, DESCRIPTIONS, VOTES
-from pasta.validation import TableError, check
 from tests.conftest import names
 from tests.studies.ratings.submitted import (
     PEOPLE,

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pasta.contracts import check as check_contract
 from pasta.studies.base import Finding
 from pasta.studies.checking import Checked, summary
 from pasta.studies.ratings.tables import ANSWERS
-from pasta.validation import check as check_contract
 from tests.studies.ratings.submitted import (
     ITEMS,
     PEOPLE,

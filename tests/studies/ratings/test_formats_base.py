@@ -77,7 +77,7 @@ def test_what_is_in_no_format_is_refused(tmp_path: Path) -> None:
         read(write({"a": 1}, tmp_path / "a.json"), STUDY)
     with pytest.raises(InputError, match="is in no known format"):
         read(write([1, 2], tmp_path / "b.json"), STUDY)
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read(tmp_path / "c.json", STUDY)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="not an ordinary file"):

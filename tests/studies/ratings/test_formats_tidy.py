@@ -129,7 +129,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_and_a_folder_without_tables_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such file"):
         read_tidy(STUDY, tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="holds no CSV file"):
         read_tidy(STUDY, tmp_path)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.box_bias import MEASURES, box_measures
 from pasta import store, tables
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
@@ -21,6 +20,7 @@ from pasta.seeds import generator
 from pasta.studies.batches import merged, stored_folders, write_tables
 from pasta.studies.importing import import_file
 from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
 from pasta.studies.ratings.plan import make_plan
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import (

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pasta import tables
+from pasta.contracts import check
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.protocol import load_protocol
@@ -24,7 +25,6 @@ from pasta.studies.ratings.simulation.descriptions import (
 )
 from pasta.studies.ratings.simulation.raters import POSITIONS, draw_rankings, utilities
 from pasta.tables import BOX
-from pasta.validation import check
 from tests.studies.ratings.simulation_study import annotator_names, parameters
 
 IMAGES = ["0001", "0002", "0003", "0004"]  # the last has no parts

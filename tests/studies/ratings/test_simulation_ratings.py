@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pasta.contracts import check
 from pasta.errors import PastaError
 from pasta.seeds import generator
 from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.simulation.raters import annotators_table, draw_raters, rate
-from pasta.validation import check
 from tests.studies.ratings.simulation_study import (
     annotator_names,
     parameters,

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from pasta.config import load_params
+from pasta.contracts import check
 from pasta.explanations.attribution import shown_maps
 from pasta.layout import Group
 from pasta.seeds import generator
@@ -21,7 +22,6 @@ from pasta.studies.ratings.simulation.quality import measure, overlap, spread
 from pasta.studies.ratings.simulation.study import simulate, simulated_study
 from pasta.studies.ratings.study import ratings
 from pasta.studies.ratings.tables import ANSWERS
-from pasta.validation import check
 from tests.conftest import ROOT, names
 from tests.studies.ratings.simulation_study import parameters, plan_for
 from tests.studies.ratings.small_group import IMAGES, SIDE, WORDS, sample, write_group

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from analysis.correlation import correlation_table, question_correlations
+from analysis.correlation import correlate_columns, correlation_table
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
-from analysis.suites.tables import Tables, add_missing, said_missing
-from analysis.votes import describe_samples
+from analysis.tables import Tables, add_missing, list_missing
+from pasta.studies.ratings.analyses.names import describe_samples, named
 
 OVERALL = "overall"
 WITHIN = "within technique"
@@ -36,7 +36,7 @@ def correlation_study(
     labels
         sample_id, question, mode.
     samples
-        sample_id, technique, image, dataset, backbone, as :func:`analysis.votes.describe_samples`
+        sample_id, technique, image, dataset, backbone, as :func:`.names.describe_samples`
         names them. Images are what is resampled.
 
     Returns
@@ -69,7 +69,7 @@ def correlation_study(
         families = study.groupby(["method", "scope"], sort=False)[name]
         study[f"{name}_holm"] = families.transform(holm)
     head = ["question", *_KEY, "scope", "part"]
-    return study[[*head, *(name for name in study.columns if name not in head)]]
+    return named(study[[*head, *(name for name in study.columns if name not in head)]])
 
 
 def explained_study(
@@ -94,7 +94,7 @@ def explained_study(
     head = ["question", *_KEY, "quantity", "n", "groups", "estimate", "low", "high", "p", "note"]
     study = pd.concat(frames, ignore_index=True)[head] if frames else pd.DataFrame(columns=head)
     study["p_holm"] = study.groupby("quantity", sort=False)["p"].transform(holm)
-    return study
+    return named(study)
 
 
 def align(
@@ -207,7 +207,7 @@ def correlation_tables(
         lacks["questions"] = NO_LABELS
     if values.empty:
         lacks |= dict.fromkeys(("values", "measured"), NO_VALUES)
-    found = said_missing(tables, lacks)
+    found = list_missing(tables, lacks)
     rest = [(name, why) for name, why in lacks.items() if why and name not in tables]
     return add_missing(found, rest)
 
@@ -274,9 +274,7 @@ def _questions(rated: pd.DataFrame, known: pd.DataFrame, resamples: int, seed: i
         parts |= {kind: (own["kind"] == kind).to_numpy(bool) for kind in kinds}
     frames = []
     for kind, rows in parts.items():
-        frame = question_correlations(
-            wide[rows], clusters=image[rows], resamples=resamples, seed=seed
-        )
+        frame = correlate_columns(wide[rows], clusters=image[rows], resamples=resamples, seed=seed)
         frame.insert(0, "kind", kind)
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)[_QUESTION_COLUMNS]

@@ -1,4 +1,4 @@
-"""Do annotators prefer saliency maps that light up the boxes they drew themselves (Q0.2)?"""
+"""How much of a saliency map lies inside the boxes that annotators drew (Q0.2)."""
 
 from __future__ import annotations
 

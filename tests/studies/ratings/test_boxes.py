@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.box_bias import MEASURES, box_measures
-from analysis.similarity import correlate_similarity
-from tests.analysis.rows import one
-from tests.analysis.simulated import Study, simulate
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
 
 
 def _boxes(*boxes: tuple[float, float, float, float], sample: str = "s") -> pd.DataFrame:
@@ -69,17 +66,3 @@ def test_broken_and_empty_maps_have_no_value() -> None:
 def test_tiny_boxes_hold_no_pixel() -> None:
     found = box_measures(np.ones((1, 4, 4)), ["s"], _boxes((0.3, 0.3, 0.31, 0.31)))
     assert found["sum_pos"].iloc[0] == 0
-
-
-def test_what_all_annotators_of_a_sample_share_has_no_correlation_within() -> None:
-    ratings, _, shown = simulate(Study(samples=40), 1)
-    rng = np.random.default_rng(0)
-    pairs = ratings[["sample_id", "annotator_id"]].drop_duplicates(ignore_index=True)
-    boxes = pairs.assign(x0=0.0, y0=0.0, x1=rng.uniform(0.3, 1, len(pairs)), y1=1.0)
-    maps = rng.random((40, 12, 12))
-    values = box_measures(maps, shown["sample_id"].tolist(), boxes)
-    found = correlate_similarity(values, ratings, MEASURES)
-    found = found[(found["question"] == "Q1") & (found["method"] == "pearson")]
-    assert "does not differ" in one(found, measure="entropy", scope="within")["note"]
-    assert np.isfinite(one(found, measure="entropy", scope="pooled")["estimate"])
-    assert np.isfinite(one(found, measure="share_pos", scope="within")["estimate"])

@@ -1,4 +1,4 @@
-"""Tables of a suite, and the list of what they could not say."""
+"""The tables of a study by name, and the list of what is missing in them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Tables = dict[str, pd.DataFrame]
 MISSING = "missing"
 
 
-def said_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tables:
-    """Add the table ``missing`` (section, why) to those of a suite, or add to the one there is.
+def list_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tables:
+    """Add the table ``missing`` (section, why), or add to the one there is.
 
     A section is missing if ``lacks`` gives a reason, or if its table has estimates of which none
     is a number; then the reason is that of its first note.
@@ -42,8 +42,8 @@ def _nothing(table: pd.DataFrame) -> str:
     return str(given[0]) if given else "there is nothing to estimate from"
 
 
-def joined(*suites: Tables) -> Tables:
-    """The tables of several suites together; what one or the other lacks is listed in one table."""
-    tables = {name: table for suite in suites for name, table in suite.items()}
-    lacks = [suite[MISSING] for suite in suites if MISSING in suite]
+def joined(*parts: Tables) -> Tables:
+    """Several sets of tables in one, with one table of what is missing."""
+    tables = {name: table for part in parts for name, table in part.items()}
+    lacks = [part[MISSING] for part in parts if MISSING in part]
     return {**tables, MISSING: pd.concat(lacks, ignore_index=True)} if lacks else tables

@@ -7,9 +7,10 @@ from collections.abc import Collection
 import numpy as np
 import pandas as pd
 
-from analysis.annotators import FACTORS, demographics
-from analysis.suites.tables import Tables, said_missing
-from analysis.votes import LIKERT, describe_samples
+from analysis.raters import FACTORS, demographics
+from analysis.tables import Tables, list_missing
+from analysis.votes import LIKERT
+from pasta.studies.ratings.analyses.names import describe_samples, generic
 
 STATUSES = ("ok", "zero", "constant", "nan")
 UNSTATED = "not stated"
@@ -85,7 +86,7 @@ def dataset_tables(
         lacks |= dict.fromkeys(("questions", "stars", "plan"), "nobody has voted")
     if tables["people"].empty:
         lacks["people"] = "nothing is known about the annotators"
-    return said_missing(tables, lacks)
+    return list_missing(tables, lacks)
 
 
 def _count(frame: pd.DataFrame | None, by: list[str]) -> pd.DataFrame:
@@ -185,7 +186,7 @@ def _people(votes: pd.DataFrame | None, annotators: pd.DataFrame | None) -> pd.D
     if votes is None or annotators is None:
         return pd.DataFrame(columns=head)
     number = votes.groupby("annotator_id", sort=True).size()
-    people, _ = demographics(annotators, number.index)
+    people, _ = demographics(generic(annotators), number.index)
     rows = []
     for factor in FACTORS:
         groups = people[factor].astype(object).where(people[factor].notna(), UNSTATED)

@@ -1,4 +1,4 @@
-"""Concept sentences against annotators' own words."""
+"""Sentences against raters' own words."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import pandas as pd
 import pytest
 
 from analysis.similarity import TEXT_MEASURES, correlate_similarity, measure_texts
-from tests.analysis.rows import one
-from tests.analysis.simulated import Study, simulate
+from tests.analysis.simulated import Study, one, simulate
 
 SAID = "The cat has pointed ears and whiskers"
 WROTE = "I see pointed ears and long whiskers on a cat"
 
 
 def _frames(said: str, wrote: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    sentences = pd.DataFrame({"sample_id": ["s"], "sentence": [said]})
-    return sentences, pd.DataFrame({"sample_id": ["s"], "annotator_id": ["a"], "text": [wrote]})
+    sentences = pd.DataFrame({"unit": ["s"], "sentence": [said]})
+    return sentences, pd.DataFrame({"unit": ["s"], "rater": ["a"], "text": [wrote]})
 
 
 def test_rouge_is_the_f_measure_of_shared_stems() -> None:
@@ -42,22 +41,17 @@ def test_bleu_by_hand() -> None:
 @pytest.mark.parametrize("texts", [None, "empty", "blank", "elsewhere"])
 def test_without_texts_there_is_a_reason_and_no_number(texts: str | None) -> None:
     ratings, _, shown = simulate(Study(samples=20), 0)
-    sentences = shown[["sample_id"]].assign(sentence=SAID)
-    frame = ratings[["sample_id", "annotator_id"]].drop_duplicates()
+    sentences = shown[["unit"]].assign(sentence=SAID)
+    frame = ratings[["unit", "rater"]].drop_duplicates()
     descriptions = {
         "empty": frame.head(0).assign(text=""),
         "blank": frame.assign(text="  "),
-        "elsewhere": frame.assign(text=WROTE, sample_id="other"),
+        "elsewhere": frame.assign(text=WROTE, unit="other"),
     }.get(str(texts))
     values, why = measure_texts(sentences, descriptions)
     found = correlate_similarity(values, ratings, TEXT_MEASURES)
     assert len(found) == len(TEXT_MEASURES) * 2 * 4 and found["estimate"].isna().all()
-    assert "Q0.1" in why and (found["note"] != "").all()
-
-
-def test_no_sentences_is_said() -> None:
-    _, descriptions = _frames(SAID, WROTE)
-    assert measure_texts(None, descriptions)[1] == "no concept sentences"
+    assert "no texts" in why and (found["note"] != "").all()
 
 
 def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared() -> None:
@@ -65,12 +59,12 @@ def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared()
     rng = np.random.default_rng(0)
     sample, who = np.divmod(np.arange(300 * 6), 6)
     quality, own = rng.normal(size=300)[sample], rng.normal(size=1800)
-    keys = {"sample_id": sample.astype(str), "annotator_id": who.astype(str)}
+    keys = {"unit": sample.astype(str), "rater": who.astype(str)}
 
     def found(effect_of_own: float) -> pd.DataFrame:
         stars = 3 + quality + effect_of_own * own + rng.normal(0, 0.7, 1800)
         rating = np.clip(np.round(stars), 1, 5)
-        ratings = pd.DataFrame(keys | {"question": "Q1", "rating": rating})
+        ratings = pd.DataFrame(keys | {"item": "Q1", "rating": rating})
         values = pd.DataFrame(keys | {"like": quality + own})
         found = correlate_similarity(values, ratings, ["like"])
         return found[found["method"] == "pearson"]
@@ -79,3 +73,16 @@ def test_within_finds_a_bias_that_is_hidden_and_ignores_quality_that_is_shared()
     assert one(quality_only, scope="pooled")["low"] > 0.3
     assert one(quality_only, scope="within")["p"] > 0.05
     assert one(biased, scope="within")["low"] > 0.2
+
+
+def test_what_all_raters_of_a_unit_share_has_no_correlation_within() -> None:
+    ratings, _, _ = simulate(Study(samples=40), 1)
+    rng = np.random.default_rng(0)
+    pairs = ratings[["unit", "rater"]].drop_duplicates(ignore_index=True)
+    shared = pairs["unit"].map(dict(zip(pairs["unit"].unique(), rng.random(40), strict=True)))
+    values = pairs.assign(shared=shared, own=rng.random(len(pairs)))
+    found = correlate_similarity(values, ratings, ["shared", "own"])
+    found = found[(found["item"] == "Q1") & (found["method"] == "pearson")]
+    assert "does not differ" in one(found, measure="shared", scope="within")["note"]
+    assert np.isfinite(one(found, measure="shared", scope="pooled")["estimate"])
+    assert np.isfinite(one(found, measure="own", scope="within")["estimate"])

@@ -1,15 +1,46 @@
-"""Ratings in which something is missing, with what a suite must say about it."""
+"""Simulated rating studies with the names of this study, whole and with gaps, and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from tests.analysis.simulated import Study, simulate
+from analysis.tables import Tables, joined
+from analysis.votes import LIKERT
+from pasta.studies.ratings.analyses.agreement import agreement_tables
+from pasta.studies.ratings.analyses.bias import bias_tables
+from tests.analysis import simulated
+from tests.analysis.simulated import Study
 
 Frames = tuple[pd.DataFrame, pd.DataFrame | None, pd.DataFrame | None]
+NAMES = {"unit": "sample_id", "rater": "annotator_id", "item": "question"}
+
+
+def simulate(study: Study, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Ratings, annotators and samples with the columns of this study."""
+    ratings, people, shown = (
+        frame.rename(columns=NAMES) for frame in simulated.simulate(study, seed)
+    )
+    return ratings, people, shown
+
+
+def agreement_and_bias(
+    ratings: pd.DataFrame,
+    annotators: pd.DataFrame | None = None,
+    samples: pd.DataFrame | None = None,
+    *own_words_and_boxes: pd.DataFrame | None,
+    categories: Sequence[int] = LIKERT,
+    resamples: int = 60,
+    permutations: int = 60,
+) -> Tables:
+    """The tables on agreement and bias together, as `pasta analyse` has them, of few resamples."""
+    scale = {"categories": categories, "permutations": permutations}
+    return joined(
+        agreement_tables(ratings, samples, resamples=resamples, **scale),  # type: ignore[arg-type]
+        bias_tables(ratings, annotators, samples, *own_words_and_boxes, **scale),  # type: ignore[arg-type]
+    )
 
 
 @dataclass(frozen=True)
@@ -47,7 +78,7 @@ LACKS = {
     "one sex": Lack(lambda r, p, s: (r, p.assign(sex="male"), s), "sex", "only one group (male)"),
     "one country": Lack(_all_there, "country", "only one group (India)"),
     "ages as text": Lack(lambda r, p, s: (r, p.assign(age="thirty"), s), "age", "such as 'thirty'"),
-    "no texts": Lack(_all_there, "text_bias", "no Q0.1 texts"),
+    "no texts": Lack(_all_there, "text_bias", "no texts of annotators"),
     "no boxes": Lack(_all_there, "box_bias", "no Q0.2 boxes"),
     "no times": Lack(
         lambda r, p, s: (r.drop(columns="submitted_at"), p, s), "order", "submitted_at is not"
@@ -76,6 +107,6 @@ LACKS = {
 
 def lacking(name: str) -> tuple[Frames, Lack]:
     """A small study with the gap of this name."""
-    ratings, people, samples = simulate(Study(annotators=8, samples=24), seed=3)
+    ratings, people, samples = simulate(Study(raters=8, samples=24), seed=3)
     lack = LACKS[name]
     return lack.make(ratings, people, samples), lack
