@@ -13,6 +13,7 @@ from pasta.explanations import (  # noqa: F401 (imported for their registrations
     grad_cam,
     gradients,
     lime,
+    lrp,
     rise,
     self_explaining,
     shap,
