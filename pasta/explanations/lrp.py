@@ -34,7 +34,7 @@ from pasta.errors import PastaError
 from pasta.explanations.base import Given, method
 from pasta.explanations.gradients import attribute
 from pasta.explanations.settings import LrpParams
-from pasta.models.normalise import Normalise
+from pasta.models.base import Normalise
 from pasta.models.resnet import ResNetClassifier
 
 Function = Callable[..., Tensor]

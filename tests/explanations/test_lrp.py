@@ -23,7 +23,7 @@ from pasta.explanations.lrp import (
     relevance_by_zennit,
 )
 from pasta.explanations.settings import LrpParams
-from pasta.models.normalise import Normalise
+from pasta.models.base import Normalise
 from pasta.models.resnet import ScaledResNet
 from tests.explanations.families import lively, residual, transformer
 from tests.explanations.networks import SmallNet, pictures
