@@ -105,7 +105,3 @@ def gradient(epochs: int, learning_rate: float = 4e-3, batch_size: int = 16) -> 
         small_share=0.0,
         small_size=32,
     )
-
-
-def quiet(words: str, done: int | None = None, total: int | None = None) -> None:
-    """No progress."""
