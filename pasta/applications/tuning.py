@@ -23,7 +23,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
-from pasta.applications.prepared.base import correlate
 from pasta.applications.prepared.candidates import (
     Candidate,
     Grid,
@@ -32,6 +31,7 @@ from pasta.applications.prepared.candidates import (
     load_candidates,
     words,
 )
+from pasta.applications.prepared.faithfulness import correlate
 from pasta.applications.scores import direction
 from pasta.applications.simulated_judge import Judges, predicted_stars, true_quality
 from pasta.config import Params
