@@ -32,9 +32,8 @@ from pasta.datasets.drawn.canvas import (
     random_colour,
 )
 from pasta.datasets.drawn.coco import draw_scene
-from pasta.datasets.drawn.household import draw_bottle, draw_pottedplant, draw_tvmonitor
 from pasta.datasets.drawn.monumai import draw_monument
-from pasta.datasets.drawn.people import draw_person
+from pasta.datasets.drawn.objects import draw_bottle, draw_person, draw_pottedplant, draw_tvmonitor
 from pasta.datasets.drawn.vehicles import (
     draw_aeroplane,
     draw_bicycle,
