@@ -2,7 +2,10 @@
 
 The public scorer has learned from explanations of some test images. The other test images are new
 to it, to the classifiers and to the encoder: settings are chosen, and choices are compared, on
-these alone."""
+these alone.
+
+What is prepared is a folder of arrays with a card; without its card it is not finished.
+"""
 
 from __future__ import annotations
 
