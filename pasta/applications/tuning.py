@@ -102,7 +102,7 @@ def search(
         }
         chosen.append(candidate)
         mean = _mean(ask(candidate).score)
-        # whoever shows nothing at all is worse than any other
+        # a candidate that shows nothing at all is worse than any other
         return (0.0 if direction > 0 else 6.0) if np.isnan(mean) else mean
 
     chosen: list[Candidate] = []
@@ -134,8 +134,8 @@ def choose(found: Found, direction: int = 1) -> Choice:
 
     A candidate whose maps show nothing on some images has no score there. Only those with the
     fewest such images can win, and they are compared on images where all of them have a score, so
-    that nobody gains by failing where it is hard. Among equals the default wins, then whoever is
-    first in the grid.
+    that nobody gains by failing where it is hard. Among equals the default wins, then the first
+    in the grid.
     """
     every = _everyone(found)
     fewest = min(answer.missing for answer in every)
