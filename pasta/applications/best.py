@@ -1,4 +1,4 @@
-"""The best explanation of somebody's image, by the predicted score."""
+"""The best explanation of a given image, by the predicted score."""
 
 from __future__ import annotations
 

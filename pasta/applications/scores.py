@@ -1,6 +1,10 @@
 """Predicted scores of all stored explanations: from stored vectors, nothing is encoded again.
 
 Their faithfulness is read as it was measured.
+
+**Cross-validation.** The public scorer leaves few images aside, and their votes have helped to
+calibrate it. To judge the mixture on all rated images, images are dealt into folds: a scorer of the
+same kind learns from all folds but two, is calibrated on one and scores the other.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ from pasta import store, tables
 from pasta.applications.simulated_judge import planted_quality
 from pasta.config import Params
 from pasta.embedding import inputs
-from pasta.embedding.inputs import classes_of, label_order, with_label
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
@@ -205,8 +208,8 @@ def cross_validate(
 ) -> pd.DataFrame:
     """The table of scores with others' scores in it, and a column ``fold``.
 
-    ``scores`` come from :func:`~pasta.applications.scores.score_stored`. Images without votes are
-    left out; intervals are, too. Every image is held out.
+    ``scores`` come from :func:`score_stored`. Images without votes are left out; intervals are,
+    too. Every image is held out.
     """
     material = collect(groups, store.read(labels, LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
@@ -255,5 +258,5 @@ def _features(found: pd.DataFrame, groups: Sequence[Group], params: Params) -> N
     every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
     vectors = np.concatenate([part.vectors for part in parts])
     places = every.get_indexer(pd.Index(found["sample_id"]))
-    classes = label_order(classes_of(group.dataset for group in groups))
-    return with_label(vectors[places], found["predicted"].tolist(), classes)
+    classes = inputs.label_order(inputs.classes_of(group.dataset for group in groups))
+    return inputs.with_label(vectors[places], found["predicted"].tolist(), classes)

@@ -127,7 +127,7 @@ def predicted_stars(
 ) -> Floats:
     """Stars of maps as people see them, one for each image; NaN where a map shows nothing."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # counted and reported by who asks
+        warnings.simplefilter("ignore", UserWarning)  # the caller counts and reports them
         answer: Any = scorer.score(
             image=fresh.pixels,
             saliency=np.asarray(maps, np.float32),

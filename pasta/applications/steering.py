@@ -36,7 +36,7 @@ from torch import Tensor
 from pasta import compute
 from pasta.applications.paired import COLUMNS as DIFFERENCE
 from pasta.applications.paired import paired_difference
-from pasta.applications.prepared.base import correlate
+from pasta.applications.prepared.faithfulness import correlate
 from pasta.applications.prepared.masks import ImageResponses, Responses, load_masks
 from pasta.applications.scores import direction, goodness
 from pasta.applications.simulated_judge import Judges, MapJudge

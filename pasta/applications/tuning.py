@@ -23,7 +23,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.applications.paired import COLUMNS, mean_interval, paired_difference
-from pasta.applications.prepared.base import correlate
 from pasta.applications.prepared.candidates import (
     Candidate,
     Grid,
@@ -32,6 +31,7 @@ from pasta.applications.prepared.candidates import (
     load_candidates,
     words,
 )
+from pasta.applications.prepared.faithfulness import correlate
 from pasta.applications.scores import direction
 from pasta.applications.simulated_judge import Judges, predicted_stars, true_quality
 from pasta.config import Params
@@ -102,7 +102,7 @@ def search(
         }
         chosen.append(candidate)
         mean = _mean(ask(candidate).score)
-        # whoever shows nothing at all is worse than any other
+        # a candidate that shows nothing at all is worse than any other
         return (0.0 if direction > 0 else 6.0) if np.isnan(mean) else mean
 
     chosen: list[Candidate] = []
@@ -134,8 +134,8 @@ def choose(found: Found, direction: int = 1) -> Choice:
 
     A candidate whose maps show nothing on some images has no score there. Only those with the
     fewest such images can win, and they are compared on images where all of them have a score, so
-    that nobody gains by failing where it is hard. Among equals the default wins, then whoever is
-    first in the grid.
+    that nobody gains by failing where it is hard. Among equals the default wins, then the first
+    in the grid.
     """
     every = _everyone(found)
     fewest = min(answer.missing for answer in every)

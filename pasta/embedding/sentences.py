@@ -4,7 +4,7 @@ The strongest concepts stand first, those for and those against the class alike,
 that people see; concepts without any attribution are not named. A text tower sees a limited number
 of tokens. A list that is too long for it is told in several sentences, each with the template in
 front, and their unit vectors are averaged with the numbers of their concepts as weights: every
-concept is heard. Where the template leaves no room for some concept it becomes a sentence of its
+concept counts. Where the template leaves no room for some concept it becomes a sentence of its
 own, which then weighs as much as one concept.
 """
 

@@ -23,13 +23,13 @@ Kind = Literal["black box", "concept"]
 
 
 class Progress(Protocol):
-    """Hears a few words about the epoch that has just ended, and how many are done of how many."""
+    """Called after each epoch with a short message and the numbers of epochs done and in all."""
 
     def __call__(self, words: str, done: int | None = None, total: int | None = None) -> None: ...
 
 
 def silent(words: str, done: Any = None, total: Any = None) -> None:
-    """Progress that nobody looks at."""
+    """Report no progress."""
 
 
 class Classifier(nn.Module):

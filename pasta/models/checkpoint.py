@@ -1,4 +1,8 @@
-"""Checkpoints of trained classifiers: write them, load them, and ask them about image files."""
+"""Trained models on disk: write them, load them, and ask them about image files.
+
+A checkpoint is a folder with safetensors and a card; it never holds code or pickled objects.
+Loading checks the card, the md5 of the weights, the classes and every tensor's name and shape.
+"""
 
 from __future__ import annotations
 

@@ -380,7 +380,7 @@ class ClipZeroShot(SharesClip, BlackBox):
         self.register_buffer("texts", texts)
         self.register_buffer("scale", encoder.logit_scale.clone())
         layer, self.token_grid = last_stage(encoder.visual)
-        self._layers = [layer]  # in a list, lest it is registered twice
+        self._layers = [layer]  # in a list, so that torch does not register it twice
 
     def forward(self, images: Tensor) -> Tensor:
         """The same logits as open_clip's."""

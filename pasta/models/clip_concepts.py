@@ -1,6 +1,8 @@
 """Concept models on CLIP: CLIP-linear, CLIP-QDA and LaBo.
 
-All three see an image as its similarities to concept prompts, in units of the training images."""
+All three see an image as its similarities to concept prompts, in units of the training images.
+LaBo chooses concepts class by class: few, telling, and representative of the rest.
+"""
 
 from __future__ import annotations
 

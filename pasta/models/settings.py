@@ -174,7 +174,7 @@ class BackboneParams(Section):
 
 
 class ConceptBottleneckParams(Section):
-    """A concept bottleneck; :mod:`pasta.models.concept_bottleneck` tells about the choices."""
+    """A concept bottleneck; see :mod:`pasta.models.concept_bottleneck` for the choices."""
 
     backbone: BackboneParams = BackboneParams()
     # of the concept network

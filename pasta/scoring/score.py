@@ -318,7 +318,7 @@ class PastaScore:
 
 
 def _silent(done: int) -> None:
-    """Progress that nobody looks at."""
+    """Report no progress."""
 
 
 def _warn(status: list[str]) -> None:

@@ -26,13 +26,7 @@ DATASET = "catsdogscars"
 _NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 DEVICES = ["meta", pytest.param("cuda", marks=[pytest.mark.gpu, _NO_GPU])]
 DISTILLATION = DistillationParams(
-    images=16,
-    epochs=3,
-    learning_rate=0.01,
-    batch_size=8,
-    small_size=32,
-    small_share=0.34,
-    class_weight=0.5,
+    images=16, epochs=3, batch_size=8, small_size=32, small_share=0.34
 )
 
 

@@ -1,4 +1,4 @@
-"""Examples of explanations with their votes, and the ranking behind `pasta best`."""
+"""Examples with their votes, the ranking behind `pasta best`, and figures of the applications."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ import torch
 
 from pasta.applications.best import Best, best_picture, rank, score_answers
 from pasta.applications.examples import COLUMNS, examples, rated, run_examples
-from pasta.applications.mixture import TIE
+from pasta.applications.mixture import TIE, run_mixture
+from pasta.applications.pareto import run_pareto
+from pasta.applications.steering import curve
 from pasta.errors import PastaError
 from pasta.explanations.catalog import technique
 from pasta.explanations.single import Answer
 from pasta.scoring.score import PastaScore, Score
 from pasta.seeds import generator
-from tests.applications.made_up import random_scores, scored, settings
+from reports.source.plots import applications as plots
+from tests.applications.made_up import measured, random_scores, scored, settings
 from tests.scoring.small_scorer import SIDE, heat, make_root, make_scorer, pictures, tiny
 
 torch.set_num_threads(1)
@@ -145,3 +148,59 @@ def test_answers_are_scored_as_they_would_be_one_by_one(tmp_path: Path) -> None:
     best = Best("Q1", "?", rank(answers, found, good), False)
     assert best.ranked[-1].answer is answers[3]
     assert 590 <= best_picture(best, 2).shape[1] <= 600  # three tiles
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pd.DataFrame]:
+    scores = random_scores(12)
+    values = measured(scores)
+    return {
+        **run_mixture(scores, values, settings(), 0),
+        **run_pareto(scores, values, settings(), 0),
+    }
+
+
+def test_bars_are_as_long_as_wins_are_many(tables: dict[str, pd.DataFrame]) -> None:
+    figure = plots.wins_figure(tables["wins"], {})
+    assert figure is not None
+    widths = sorted(bar.get_width() for bar in figure.axes[0].patches)  # type: ignore[attr-defined]
+    assert widths == sorted(tables["wins"]["wins"])
+
+
+def test_every_technique_has_a_point_and_the_front_a_name(tables: dict[str, pd.DataFrame]) -> None:
+    figure = plots.pareto_figure(tables["places"], {"gradcam/resnet50": "GradCAM"})
+    assert figure is not None
+    [panel] = figure.axes
+    points = panel.collections[-1].get_offsets()
+    assert len(np.asarray(points)) == len(tables["places"])
+    front = set(tables["places"].loc[tables["places"]["on_own_front"], "method"])
+    named = {text.get_text().split("/")[0].lower() for text in panel.texts}
+    assert named
+    assert named <= front
+
+
+def test_each_measure_has_a_panel(tables: dict[str, pd.DataFrame]) -> None:
+    figure = plots.comparison_figure(tables["comparison"], {})
+    assert figure is not None
+    assert len(figure.axes) == 3
+    rows = [
+        {"image": image, "weight": weight, "score": weight, "faithfulness": -weight}
+        for image in "abcdef"
+        for weight in (0.0, 1.0)
+    ]
+    steering = plots.steering_figure(curve(pd.DataFrame(rows).assign(quality=np.nan), 20, 0))
+    assert steering is not None
+    assert [panel.get_title(loc="left") for panel in steering.axes] == [
+        "predicted stars",
+        "faithfulness correlation",
+    ]
+
+
+def test_empty_tables_give_no_figure(tables: dict[str, pd.DataFrame]) -> None:
+    for figure, name in (
+        (plots.wins_figure, "wins"),
+        (plots.comparison_figure, "comparison"),
+        (plots.pareto_figure, "places"),
+    ):
+        assert figure(tables[name].iloc[:0], {}) is None
+    assert plots.steering_figure(pd.DataFrame({"weight": [], "measure": []})) is None

@@ -15,7 +15,12 @@ from torch import Tensor
 
 from pasta import store, tables
 from pasta.applications.pareto import agreement, average, on_front, place, run_pareto
-from pasta.applications.prepared.base import chosen_pixels, correlate, measure_drops, settings_of
+from pasta.applications.prepared.faithfulness import (
+    chosen_pixels,
+    correlate,
+    measure_drops,
+    settings_of,
+)
 from pasta.applications.scores import METRIC, read_faithfulness
 from pasta.config import Params, load_params
 from pasta.errors import PastaError

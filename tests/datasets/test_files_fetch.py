@@ -119,38 +119,26 @@ def test_resumed_after_a_cut(server: Server, tmp_path: Path, checksum: str | Non
     assert "data.bin.part" not in names(tmp_path)
 
 
-def test_a_file_that_changed_meanwhile_starts_over(server: Server, tmp_path: Path) -> None:
-    server.cut = 1000
+@pytest.mark.parametrize("ranges", [True, False], ids=["changed meanwhile", "no ranges"])
+def test_what_cannot_be_continued_starts_over(server: Server, tmp_path: Path, ranges: bool) -> None:
+    server.cut, server.ranges = 1000, ranges
     remote = Remote(server.url(), "data.bin")
     with pytest.raises(PastaError):
         retrieve(remote, tmp_path)
-    server.cut, server.content, server.tag = None, b"new" * 5000, '"two"'
+    server.cut = None
+    if ranges:
+        server.content, server.tag = b"new" * 5000, '"two"'
     retrieve(remote, tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == server.content
+    assert server.served == 1000 + len(server.content)
 
 
-def test_a_server_without_ranges_starts_over(server: Server, tmp_path: Path) -> None:
-    server.cut, server.ranges = 1000, False
-    remote = Remote(server.url(), "data.bin", checksum=sha256(CONTENT))
-    with pytest.raises(PastaError):
-        retrieve(remote, tmp_path)
-    server.cut = None
-    retrieve(remote, tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.served == 1000 + len(CONTENT)
-
-
-def test_a_part_that_is_already_whole(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "data.bin.part").write_bytes(CONTENT)
+@pytest.mark.parametrize("more", [b"", b"more"], ids=["already whole", "too long"])
+def test_a_part_that_ends_at_or_after_the_end(server: Server, tmp_path: Path, more: bytes) -> None:
+    (tmp_path / "data.bin.part").write_bytes(CONTENT + more)
     retrieve(Remote(server.url(), "data.bin", sha256(CONTENT)), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert server.served == 0
-
-
-def test_a_part_that_is_too_long(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "data.bin.part").write_bytes(CONTENT + b"more")
-    retrieve(Remote(server.url(), "data.bin", checksum=sha256(CONTENT)), tmp_path)
-    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.served == (len(CONTENT) if more else 0)
 
 
 def test_a_wrong_checksum_leaves_nothing(server: Server, tmp_path: Path) -> None:

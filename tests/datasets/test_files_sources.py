@@ -1,20 +1,28 @@
-"""Every importer on a tree in its true layout, and what it says of bad input."""
+"""Every importer and the report on its folder: true layouts, bad input, CSV errors and splits."""
 
 from __future__ import annotations
 
 import pickle
+import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pasta.datasets.files import FILES, FileSource
+from pasta.datasets.files.base import assign_split, read_split_file
+from pasta.datasets.files.check import LAYOUTS, Finding, inspect
 from pasta.datasets.files.monumai import NAMES, MonuMai
 from pasta.datasets.files.pascal_part import CONCEPTS, concept
+from pasta.datasets.files.tables import read_table
 from pasta.datasets.records import Item, Record
 from pasta.datasets.vocabulary import VOCABULARIES
-from pasta.errors import InputError
+from pasta.errors import InputError, PastaError
 from tests.datasets import trees
 
 BUILDERS: dict[str, Callable[[Path], Path]] = {
@@ -389,3 +397,142 @@ def test_json_entries_that_are_no_objects(tmp_path: Path) -> None:
     for content in ("[]", '{"images": [1]}', "null", '"text"'):
         path.write_text(content)
         assert fails(FILES["coco"](tmp_path, 0), "images").file == path
+
+
+def bad(findings: list[Finding], *, classes: bool = False) -> list[Finding]:
+    """What is not in order; that so few images do not fill each split is expected here."""
+    return [
+        one
+        for one in findings
+        if one.state != "ok" and (classes or not one.what.startswith("class "))
+    ]
+
+
+def test_every_dataset_has_a_layout() -> None:
+    assert set(LAYOUTS) == set(FILES) == set(BUILDERS)
+
+
+@every
+def test_a_whole_tree(dataset: str, tmp_path: Path) -> None:
+    findings = inspect(dataset, BUILDERS[dataset](tmp_path))
+    assert not bad(findings)
+    assert findings[-1].what == "sample"
+    assert all(one.fix for one in bad(findings, classes=True))
+
+
+@every
+def test_nothing_there(dataset: str, tmp_path: Path) -> None:
+    assert [one.state for one in inspect(dataset, tmp_path / "absent")] == ["missing"]
+    findings = inspect(dataset, tmp_path)
+    assert "missing" in {one.state for one in findings}
+    assert all(one.fix for one in bad(findings))
+
+
+@every
+def test_each_missing_piece_is_reported_and_nothing_raised(dataset: str, tmp_path: Path) -> None:
+    whole = BUILDERS[dataset](tmp_path / "whole")
+    complete = inspect(dataset, whole)
+    for number, piece in enumerate(sorted(whole.rglob("*"))):
+        if piece.suffix == ".mat" or piece.stem == "000000000285":
+            continue  # one image less, and no fault
+        broken = tmp_path / str(number)
+        shutil.copytree(whole, broken)
+        victim = broken / piece.relative_to(whole)
+        shutil.rmtree(victim) if victim.is_dir() else victim.unlink()
+        findings = inspect(dataset, broken)
+        assert bad(findings) or findings != complete
+
+
+def test_orphans_and_damaged_images(tmp_path: Path) -> None:
+    trees.monumai(tmp_path)
+    (tmp_path / "Gothic/5bgo0.jpg").unlink()
+    (tmp_path / "Baroque/xml/5bba1.xml").unlink()
+    trees.text(tmp_path / "Renaissance/5bre0.jpg", "no image")
+    findings = inspect("monumai", tmp_path)
+    details = {one.what: one.detail for one in findings}
+    states = {one.what: one.state for one in findings}
+    assert states["annotations without images"] == "problem"
+    assert states["images without annotations"] == "problem"
+    assert details["annotations without images"] == "1: Gothic/xml/5bgo0.xml"
+    assert details["images without annotations"] == "1: Baroque/5bba1.jpg"
+    samples = [one.detail for one in findings if one.what == "sample"]
+    assert len(samples) == 2
+    assert any("5bre0.jpg" in one for one in samples)
+
+
+def test_unknown_dataset(tmp_path: Path) -> None:
+    with pytest.raises(PastaError, match="Did you mean 'coco'"):
+        inspect("cocoo", tmp_path)
+
+
+@given(st.text(alphabet=st.one_of(st.sampled_from('a,b"\n\r\x00 '), st.characters(codec="utf-8"))))
+@settings(deadline=None)
+def test_any_text_is_a_table_or_an_input_error(text: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        for content in (text, f"a,b\n{text}"):
+            path.write_bytes(content.encode())
+            try:
+                for row in read_table(path, ("a", "b")):
+                    row.number_in("a")
+            except InputError as error:
+                assert error.file == path
+
+
+@pytest.mark.parametrize(
+    ("lines", "row", "column"),
+    [
+        (["image_id,part"], 1, "split"),
+        (["image_id,split,split"], 1, "split"),
+        (["image_id,split", "one,train", "", "two,training"], 4, "split"),
+        (["image_id,split", "one,train", "one,test"], 3, "image_id"),
+        (["image_id,split", "one,train,test"], 2, None),
+    ],
+)
+def test_errors_name_file_row_and_column(
+    tmp_path: Path, lines: list[str], row: int, column: str | None
+) -> None:
+    path = trees.text(tmp_path / "split.csv", *lines)
+    with pytest.raises(InputError) as caught:
+        read_split_file(tmp_path)
+    assert (caught.value.file, caught.value.row, caught.value.column) == (path, row, column)
+
+
+def test_not_text_not_there_and_empty(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    with pytest.raises(InputError, match="no such file"):
+        read_table(path, ("a",))
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_table(path, ("a",))
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="empty"):
+        read_table(path, ("a",))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n 1 ,2\n", encoding="utf-8-sig")
+    assert [row.values for row in read_table(path, ("a",))] == [{"a": "1", "b": "2"}]
+
+
+def test_shares_of_the_splits() -> None:
+    names = [f"image{number}" for number in range(4000)]
+    free = Counter(assign_split(3, "monumai", name, None) for name in names)
+    assert free["train"] == pytest.approx(2800, abs=120)
+    assert free["validation"] == pytest.approx(400, abs=80)
+    assert free["test"] == pytest.approx(800, abs=100)
+    given_train = Counter(assign_split(3, "coco", name, "train") for name in names)
+    assert given_train["validation"] == pytest.approx(400, abs=80)
+    assert given_train["test"] == 0
+    assert {assign_split(3, "coco", name, "test") for name in names} == {"test"}
+
+
+def test_the_seed_and_the_dataset_change_the_split() -> None:
+    names = [f"image{number}" for number in range(200)]
+    splits = {
+        tuple(assign_split(seed, dataset, name, None) for name in names)
+        for seed in (0, 1)
+        for dataset in ("coco", "monumai")
+    }
+    assert len(splits) == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +14,23 @@ import torch
 
 from pasta import compute, store
 from pasta.datasets.vocabulary import VOCABULARIES, readable
-from pasta.embedding.encoders import ENCODERS, OpenClip, about, open_encoder, sentence_vectors
+from pasta.embedding.encoders import (
+    ENCODERS,
+    Encoder,
+    OpenClip,
+    about,
+    open_encoder,
+    sentence_vectors,
+)
 from pasta.embedding.sentences import pieces, sentence
 from pasta.errors import InputError, PastaError
 from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from tests.embedding.small import settings
 from tests.models.small import DEVICES
 
+transformers: Any = pytest.importorskip("transformers")
+PADDING, UNKNOWN, START = "[PAD]", "[UNK]", "[CLS]"
+WORDS = [PADDING, UNKNOWN, START, "[SEP]", "<image>", "wheel", "door", "eye", ",", "a"]
 SIDE = 32
 LONG = "The model's prediction is motivated by the concepts:"
 
@@ -30,13 +41,125 @@ def tiny() -> OpenClip:
     return OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
 
 
-def pictures(number: int = 5, height: int = SIDE, width: int = SIDE) -> torch.Tensor:
+def pictures(number: int = 3, height: int = SIDE, width: int = SIDE) -> torch.Tensor:
     return torch.rand(number, 3, height, width, generator=torch.Generator().manual_seed(0))
 
 
 def save_trained(tiny: OpenClip, root: Path) -> None:
     save_clip(tiny.clip.model, root / FOLDER)
     store.write_json({"md5": tiny.md5, "image_size": SIDE}, root / FOLDER / ABOUT)
+
+
+def tokenizer(folder: Path) -> None:
+    tokenizers: Any = pytest.importorskip("tokenizers")
+    places = {word: place for place, word in enumerate(WORDS)}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(places, unk_token=UNKNOWN))
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    plain.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A", special_tokens=[("[CLS]", 2)]
+    )
+    wrapped = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token=PADDING, unk_token=UNKNOWN, bos_token=START
+    )
+    wrapped.save_pretrained(folder)
+
+
+def save_blip(folder: Path) -> None:
+    small = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "initializer_range": 0.2,  # the usual one is so small that all pictures look alike
+    }
+    config = transformers.BlipConfig(
+        text_config={
+            **small,
+            "vocab_size": 16,
+            "intermediate_size": 32,
+            "encoder_hidden_size": 16,
+            "max_position_embeddings": 12,
+            "pad_token_id": 0,
+            "bos_token_id": 2,
+            "sep_token_id": 3,
+        },
+        vision_config={**small, "intermediate_size": 32, "image_size": SIDE, "patch_size": 16},
+        image_text_hidden_size=8,
+    )
+    transformers.BlipForImageTextRetrieval(config).save_pretrained(folder)
+
+
+def save_llava(folder: Path) -> None:
+    config = transformers.LlavaConfig(
+        vision_config=transformers.CLIPVisionConfig(
+            hidden_size=16,
+            intermediate_size=32,
+            num_hidden_layers=3,
+            num_attention_heads=2,
+            image_size=SIDE,
+            patch_size=16,
+        ),
+        text_config=transformers.LlamaConfig(
+            vocab_size=16,
+            hidden_size=24,
+            intermediate_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=2,
+            max_position_embeddings=12,
+        ),
+        image_token_index=4,
+    )
+    transformers.LlavaForConditionalGeneration(config).save_pretrained(folder)
+
+
+def open_transformers(name: str, folder: Path) -> Encoder:
+    """A small random model of the real class, saved and opened like a real one."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        (save_blip if name == "blip-base" else save_llava)(folder / "model")
+    tokenizer(folder / "model")
+    return ENCODERS[name]("model", folder)
+
+
+@pytest.fixture(scope="module", params=["blip-base", "llava-1.5-7b"])
+def hub(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    return open_transformers(request.param, tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="module", params=["tiny-clip", "blip-base", "llava-1.5-7b"])
+def encoder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, tiny: OpenClip
+) -> Encoder:
+    if request.param == "tiny-clip":
+        return tiny
+    return open_transformers(request.param, tmp_path_factory.mktemp("models"))
+
+
+def test_pictures_and_texts_are_unit_vectors_of_one_width(encoder: Encoder) -> None:
+    seen, read = encoder.images(pictures(3, 20, 20)), encoder.texts(["wheel", "door, eye"])
+    assert seen.shape == (3, encoder.width)
+    assert read.shape == (2, encoder.width)
+    for vectors in (seen, read):
+        assert vectors.dtype == torch.float32
+        assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-5)
+        assert not torch.allclose(vectors[0], vectors[1], atol=1e-4)
+
+
+def test_batches_and_padding_change_nothing_but_rounding(encoder: Encoder) -> None:
+    alone = torch.cat([encoder.images(picture[None]) for picture in pictures()])
+    assert torch.allclose(encoder.images(pictures()), alone, atol=1e-5)
+    texts = ["eye", "wheel, door, eye", "a door"]
+    alone = torch.cat([encoder.texts([text]) for text in texts])
+    assert torch.allclose(encoder.texts(texts), alone, atol=1e-5)
+    assert encoder.texts([]).shape == (0, encoder.width)
+    assert torch.equal(encoder.images(pictures()), encoder.images(pictures()))
+
+
+def test_every_corner_of_a_picture_counts(encoder: Encoder) -> None:
+    for row, column in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
+        changed = pictures(1)
+        changed[..., row, column] = 1 - changed[..., row, column].round()
+        assert not torch.allclose(encoder.images(changed), encoder.images(pictures(1)), atol=1e-6)
 
 
 def test_the_papers_encoders_are_registered_with_weights_that_open_clip_knows() -> None:
@@ -54,22 +177,6 @@ def test_the_papers_encoders_are_registered_with_weights_that_open_clip_knows() 
         known = ENCODERS.entry(key).metadata
         tags = open_clip.list_pretrained_tags_by_model(known["architecture"])
         assert known["weights"] in tags
-
-
-def test_pictures_and_texts_are_unit_vectors_of_one_width(tiny: OpenClip) -> None:
-    seen, read = tiny.images(pictures()), tiny.texts(["cat", "a dog"])
-    assert seen.shape == (5, tiny.width)
-    assert read.shape == (2, tiny.width)
-    for vectors in (seen, read):
-        assert not vectors.requires_grad
-        assert torch.allclose(vectors.norm(dim=1), torch.ones(len(vectors)), atol=1e-6)
-
-
-def test_batches_and_repetition_change_nothing_but_rounding(tiny: OpenClip) -> None:
-    together = tiny.images(pictures())
-    alone = torch.cat([tiny.images(picture[None]) for picture in pictures()])
-    assert torch.allclose(together, alone, atol=1e-6)
-    assert torch.equal(together, tiny.images(pictures()))
 
 
 def test_a_picture_that_is_not_square_is_seen_whole(tiny: OpenClip) -> None:
@@ -128,10 +235,6 @@ def test_what_is_no_picture_is_refused(tiny: OpenClip, wrong: torch.Tensor) -> N
 def test_bytes_and_floats_of_a_picture_are_the_same(tiny: OpenClip) -> None:
     in_bytes = pictures().mul(255).round().byte()
     assert torch.allclose(tiny.images(in_bytes), tiny.images(in_bytes.float() / 255), atol=1e-6)
-
-
-def test_no_texts_give_no_vectors(tiny: OpenClip) -> None:
-    assert tiny.texts([]).shape == (0, tiny.width)
 
 
 def test_the_trained_clip_comes_back_with_its_size_and_md5(tiny: OpenClip, tmp_path: Path) -> None:
@@ -198,3 +301,63 @@ def test_pictures_and_texts_stay_on_the_device_of_the_encoder(where: str) -> Non
     in_bytes = pictures(3, 2 * SIDE).mul(255).byte()
     assert encoder.images(in_bytes).device.type == where
     assert encoder.texts(["cat", "a dog"]).device.type == where
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_pictures_and_texts_stay_on_the_device_of_a_hub_encoder(
+    hub: Encoder, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there: Any = hub
+    model = copy.deepcopy(there.model)
+    compute.place(model, torch.device(where))
+    moved = type(there)(model, there.tokenizer, there.name)
+    if where == "meta":  # transformers asks whether masks are full; without values the answer is no
+        monkeypatch.setattr(torch.Tensor, "__bool__", lambda _: False)
+        monkeypatch.setattr(torch, "_check_tensor_all_with", lambda *_: None)
+    assert moved.images(pictures().mul(255).byte()).device.type == where
+    assert moved.texts(["wheel", "door, eye"]).device.type == where
+
+
+def test_similarities_are_those_of_blip_itself(hub: Encoder) -> None:
+    if hub.name != "blip-base":
+        pytest.skip("LLaVA compares nothing")
+    blip: Any = hub
+    texts = ["wheel", "door, eye"]
+    tokens = blip.tokenizer(texts, padding=True, return_tensors="pt")
+    with torch.no_grad():
+        own = blip.model(
+            input_ids=tokens["input_ids"],
+            attention_mask=tokens["attention_mask"],
+            pixel_values=blip.normalise(pictures()),
+            use_itm_head=False,
+        )[0]
+    ours = hub.images(pictures()) @ hub.texts(texts).T
+    assert torch.allclose(own, ours, atol=1e-5)
+
+
+def test_a_long_text_is_refused_by_hub_encoders(hub: Encoder) -> None:
+    assert hub.fits(" ".join(["eye"] * 11))
+    assert not hub.fits(" ".join(["eye"] * 12))
+    with pytest.raises(PastaError, match="too long"):
+        hub.texts([" ".join(["eye"] * 12)])
+
+
+def test_the_md5_is_of_the_weights(hub: Encoder) -> None:
+    assert len(hub.md5) == 32
+    weights: Any = hub
+    other = type(weights)(weights.model, weights.tokenizer, "again")
+    assert other.md5 == hub.md5
+    with torch.no_grad():
+        first = next(weights.model.parameters())
+        first += 1
+        try:
+            assert type(weights)(weights.model, weights.tokenizer, "x").md5 != hub.md5
+        finally:
+            first -= 1
+
+
+@pytest.mark.parametrize("name", ["blip-base", "llava-1.5-7b"])
+def test_a_folder_without_a_model_says_what_to_do(name: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(PastaError, match=r"embedding\.weights"):
+        ENCODERS[name]("empty", tmp_path)

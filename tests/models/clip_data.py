@@ -20,25 +20,11 @@ SIZE, TEMPLATE = 48, "a photo of a {}"
 
 
 def clip_params(weights: str = "trained", **changes: Any) -> ClipParams:
-    training = {
-        "epochs": 2,
-        "learning_rate": 0.004,
-        "weight_decay": 0.05,
-        "batch_size": 16,
-        "patience": 2,
-        "small_size": 32,
-        "small_share": 0.5,
-        "shift": 0.06,
-        "concept_weight": 1.0,
-        "caption_weight": 0.3,
-    }
-    return ClipParams(
-        architecture="pasta-tiny",
-        weights=weights,
-        image_size=SIZE,
-        template=TEMPLATE,
-        training=ClipTrainingParams(**{**training, **changes}),
-    )
+    """Two epochs, the first on small images; ``changes`` are those of the training."""
+    quick = {"epochs": 2, "learning_rate": 0.004, "batch_size": 16, "patience": 2}
+    small = {"small_size": 32, "small_share": 0.5}
+    training = ClipTrainingParams(**{**quick, **small, **changes})
+    return ClipParams(weights=weights, image_size=SIZE, training=training)
 
 
 def drawn_data(root: Path, name: str, counts: tuple[int, int, int] = (24, 8, 8)) -> TrainingData:

@@ -20,15 +20,7 @@ from pasta.models.settings import BackboneParams, GradientParams
 COLORS = {"red": (230, 30, 30), "green": (30, 200, 30), "blue": (40, 40, 230), "white": (250,) * 3}
 CONCEPTS = (*COLORS, "never")  # the last one occurs nowhere
 CLASSES = ("red", "green", "blue")
-SLIM = BackboneParams(
-    width=8,
-    blocks=(1, 1, 1, 1),
-    bottleneck=False,
-    keep_last=True,
-    start="scratch",
-    weights=None,
-    frozen=0,
-)
+SLIM = BackboneParams(width=8, start="scratch", frozen=0)
 FULL = SLIM.model_copy(
     update={"width": 64, "blocks": (3, 4, 6, 3), "bottleneck": True, "keep_last": False}
 )
@@ -97,15 +89,5 @@ def _squares(
 def gradient(epochs: int, learning_rate: float = 4e-3, batch_size: int = 16) -> GradientParams:
     """Short training without early stopping."""
     return GradientParams(
-        epochs=epochs,
-        learning_rate=learning_rate,
-        batch_size=batch_size,
-        weight_decay=0.01,
-        patience=99,
-        small_share=0.0,
-        small_size=32,
+        epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, patience=99
     )
-
-
-def quiet(words: str, done: int | None = None, total: int | None = None) -> None:
-    """No progress."""

@@ -16,12 +16,9 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS
-from pasta.models.clip import FOLDER, ClipZeroShotRecipe, open_model, prompts, save_clip
+from pasta.models.clip import FOLDER, open_model, prompts, save_clip
 from pasta.models.clip_concepts import (
-    ClipLinearRecipe,
-    ClipQdaRecipe,
     Examples,
-    LaboRecipe,
     Objective,
     fit_gaussians,
     fit_line,
@@ -36,12 +33,6 @@ SETTINGS: dict[str, Any] = {
     "clip_linear": ClipLinearParams(inverse_penalty=(0.1, 1.0)),
     "clip_qda": ClipQdaParams(shrinkage=(0.1, 0.5)),
     "labo": LaboParams(per_class=3, discriminability=1.0, coverage=0.2, inverse_penalty=(0.1, 1.0)),
-}
-RECIPES: dict[str, Any] = {
-    "clip_zero_shot": ClipZeroShotRecipe,
-    "clip_linear": ClipLinearRecipe,
-    "clip_qda": ClipQdaRecipe,
-    "labo": LaboRecipe,
 }
 CONCEPT_MODELS = ["clip_linear", "clip_qda", "labo"]
 
@@ -67,12 +58,6 @@ def gaussian_examples(features: int = 4, classes: int = 3, count: int = 60) -> E
     return Examples(scores * (1 + labels[:, None]) + labels[:, None], labels)
 
 
-def test_models_are_registered_with_their_sources() -> None:
-    for name, recipe in RECIPES.items():
-        assert MODELS[name] is recipe
-        assert {"title", "family", "doi"} <= set(MODELS.entry(name).metadata)
-
-
 def test_zero_shot_logits_are_open_clips_own(data: TrainingData) -> None:
     model = fitted("clip_zero_shot", data)
     clip, tokenizer = open_model(
@@ -95,7 +80,7 @@ def test_the_cam_layer_has_a_map_and_a_gradient(data: TrainingData) -> None:
     assert maps[0].shape[2:] == (SIZE // 16, SIZE // 16)
 
 
-@pytest.mark.parametrize("name", list(RECIPES))
+@pytest.mark.parametrize("name", list(SETTINGS))
 def test_checkpoints_leave_out_the_encoder_and_restore_the_rest(
     name: str, data: TrainingData
 ) -> None:

@@ -234,26 +234,13 @@ def test_a_class_without_examples_is_an_error(data: TrainingData) -> None:
         require_examples(TrainingData(lacking, 0, data.params, data.root))
 
 
-MODES = ("L", "P", "RGBA", "I;16", "CMYK", "1", "LA")
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_images_of_any_mode_are_read(mode: str, tmp_path: Path) -> None:
-    file = tmp_path / ("image.tiff" if mode == "CMYK" else "image.png")
-    if mode == "I;16":
-        Image.fromarray(np.full((60, 40), 40000, np.uint16)).save(file)
-    else:
-        Image.new("RGB", (60, 40), (200, 100, 50)).convert(mode).save(file)
-    pixels = read_image(file, 48)
-    assert pixels.shape == (48, 48, 3) and pixels.dtype == np.uint8
+def test_a_tiny_image_and_a_broken_one(tmp_path: Path) -> None:
+    Image.new("RGB", (1, 1), (9, 9, 9)).save(tmp_path / "dot.png")
+    pixels = read_image(tmp_path / "dot.png", 48)
+    assert pixels.shape == (48, 48, 3) and (pixels == 9).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # torch warns of arrays that must not be written
         as_tensor(pixels[None])
-
-
-def test_a_tiny_image_and_a_broken_one(tmp_path: Path) -> None:
-    Image.new("RGB", (1, 1), (9, 9, 9)).save(tmp_path / "dot.png")
-    assert (read_image(tmp_path / "dot.png", 48) == 9).all()
     (tmp_path / "text.jpg").write_text("no image")
     with pytest.raises(InputError, match=r"text\.jpg"):
         read_image(tmp_path / "text.jpg", 48)

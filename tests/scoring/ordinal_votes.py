@@ -19,23 +19,10 @@ CUTS = np.array([-1.5, -0.5, 0.5, 1.5])
 
 def settings(**changes: Any) -> OrdinalParams:
     """Settings for quick tests, without networks."""
-    content: dict[str, Any] = {
-        "strengths": (0.1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6),
-        "sharing": (0.0, 0.9),
-        "evidence": 0.05,
-        "expansion": 0.02,
-        "coverage": 0.9,
-        "iterations": 500,
-        "tolerance": 1e-7,
-        "share": 0.0,
-        "members": 3,
-        "hidden": 8,
-        "steps": 40,
-        "batch_size": 32,
-        "learning_rate": 0.01,
-        "weight_decay": 0.1,
-    }
-    return OrdinalParams.model_validate(content | changes)
+    linear = {"iterations": 500, "tolerance": 1e-7, "share": 0.0}
+    networks = {"members": 3, "hidden": 8, "steps": 40, "batch_size": 32}
+    training = {"learning_rate": 0.01, "weight_decay": 0.1}
+    return OrdinalParams.model_validate({**linear, **networks, **training, **changes})
 
 
 def planted_weights(seed: int, features: int, questions: int, strength: float = 2.0) -> Doubles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import warnings
 from collections.abc import Callable
@@ -16,11 +17,26 @@ from PIL import Image
 
 import pasta
 from pasta.embedding.inputs import overlay, with_label
+from pasta.embedding.stage import embed_unit, units_of
+from pasta.embedding.stored import load_embeddings, write_vectors
 from pasta.errors import PastaError
+from pasta.explanations.stored import StoredExplanations
+from pasta.scoring.encoding import ExplanationEncoder
+from pasta.scoring.given import concepts_given, images_given, maps_given
 from pasta.scoring.ood import FamiliarRegion
 from pasta.scoring.score import PastaScore, Score, Scores
-from pasta.scoring.stored import load_scorer
-from tests.scoring.small_scorer import CLASSES, heat, labels, make_root, make_scorer, pictures, tiny
+from pasta.scoring.stored import PreprocessingCard, load_scorer
+from tests.embedding import small
+from tests.scoring.small_scorer import (
+    CLASSES,
+    heat,
+    labels,
+    make_root,
+    make_scorer,
+    pictures,
+    silent,
+    tiny,
+)
 
 CONCEPTS = {"wheel": 0.9, "license_plate": -0.4, "door": 0.2, "muzzle": 0.1, "eye": 0.0}
 
@@ -280,3 +296,31 @@ def test_an_empty_batch_has_no_scores(score: PastaScore) -> None:
 
 def test_a_copy_shares_the_encoder(score: PastaScore) -> None:
     assert copy.deepcopy({"score": score})["score"] is score
+
+
+def test_scores_see_what_the_embed_stage_has_embedded(tmp_path: Path) -> None:
+    """Else a scorer would be asked about other vectors than it has learned from."""
+    group = small.write_group(tmp_path)
+    settings = small.settings(n_top=3)
+    for unit in units_of([group], [settings], tmp_path):
+        arrays = embed_unit(unit)
+        known = json.loads(str(arrays.pop("known")))
+        write_vectors(arrays, known["encoder"], group.embeddings / unit.name)
+    stored, vectors = StoredExplanations(group.explanations), load_embeddings(group, settings)
+    pixels = np.load(group.images / "images.npy")
+    shown = PreprocessingCard(
+        image="overlay", blur=0.1, text="sentence", n_top=3, template="", overlay={}
+    )
+    ours = ExplanationEncoder(small.Counting(), shown, batch_size=4)
+    every = np.arange(small.NUMBER)
+    for technique in stored.techniques:
+        rows = (vectors.table["method"] == technique.method).to_numpy()
+        if technique.kind == "concept":
+            names, values = stored.concepts(technique)
+            given = [dict(zip(names, line, strict=True)) for line in values[every]]
+            found = ours.concepts(concepts_given(given)[0], silent)
+        else:
+            images = images_given(pixels)
+            maps, _ = maps_given(stored.shown(technique, every.tolist()), images, technique.signed)
+            found = ours.pictures(images, maps, every, technique.signed, silent)
+        assert np.allclose(found, vectors.vectors[rows], atol=1e-6), technique.key

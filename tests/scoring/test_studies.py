@@ -17,7 +17,7 @@ from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.resume import KeptUnits
 from pasta.scoring import material as material_module
-from pasta.scoring import studies as running
+from pasta.scoring import studies
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import Material, collect
 from pasta.scoring.studies import (
@@ -218,7 +218,7 @@ def test_equal_work_is_done_once_and_every_row_is_there(
         return pd.DataFrame(rows).assign(n=9, reason="", **described)
 
     monkeypatch.setenv("PASTA_WORKERS", "1")
-    monkeypatch.setattr(running, "run_setup", run)
+    monkeypatch.setattr(studies, "run_setup", run)
     wanted = setups(params.embedding, params.scoring)
     found = run_setups(groups, labels, wanted, params.scoring, silent)
     contracts.check(found, tables.SCORE_RESULTS)
@@ -246,13 +246,13 @@ def test_a_killed_stage_goes_on_with_what_is_missing(
     expected = run_setups(groups, labels, wanted, params.scoring, silent)
     run_setups(groups, labels, wanted[:1], params.scoring, silent, kept)
     done: list[str] = []
-    real = running.run_setup
+    real = studies.run_setup
 
     def counted(material: Material, setup: Setup, *more: Any) -> pd.DataFrame:
         done.append(setup.level)
         return real(material, setup, *more)
 
-    monkeypatch.setattr(running, "run_setup", counted)
+    monkeypatch.setattr(studies, "run_setup", counted)
     found = run_setups(groups, labels, wanted, params.scoring, silent, kept)
     assert set(done) == {"global-mean"}
     pd.testing.assert_frame_equal(found, expected)

@@ -31,11 +31,11 @@ from pasta.applications.prepared.base import (
     fresh_images,
     groups_with,
     load_prepared,
-    measure_drops,
     named_images,
     run_units,
     save_prepared,
 )
+from pasta.applications.prepared.faithfulness import measure_drops
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import InputError, PastaError

@@ -2,7 +2,7 @@
 
 A mask is taken as a heat map of the image: it is drawn as the scorer learns explanations (over the
 image, or multiplied with it) and encoded. Thousands of forward passes give a probability and a
-vector for each mask; which score a vector has is for the scorer to say, in no time.
+vector for each mask; the scorer turns a vector into a score at no cost.
 
 On disk the card lists the images; row i of ``grids`` and ``shifts`` are the masks of image i, of
 ``probabilities`` and ``vectors`` what classifier and encoder say about them, and of ``drops`` by
@@ -30,11 +30,11 @@ from pasta.applications.prepared.base import (
     fresh_images,
     groups_with,
     load_prepared,
-    measure_drops,
     named_images,
     run_units,
     save_prepared,
 )
+from pasta.applications.prepared.faithfulness import measure_drops
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.embedding import inputs

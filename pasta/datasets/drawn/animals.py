@@ -1,4 +1,7 @@
-"""Birds, cats, cows, dogs, horses and sheep; the four-legged ones share one build and one head."""
+"""Birds, cats, cows, dogs, horses and sheep; the four-legged ones share body plan and profile.
+
+Faces are drawn in units of half their width, around their middle.
+"""
 
 from __future__ import annotations
 

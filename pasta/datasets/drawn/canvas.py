@@ -3,6 +3,9 @@
 Everything is a polygon in unit coordinates, moved by the current transform (pose), filled on the
 colour plane and, when it belongs to a concept, drawn with the same outline on the instance plane.
 Whatever is drawn later covers both planes alike, so masks are exact and occlusion-aware.
+
+Textures and light are computed at the finished picture's resolution and enlarged by Pillow: the
+canvas is reduced in the end, and finer detail would be averaged away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Indoor scenes: the objects of a shop, an office, a home, a station, a club or a museum."""
+"""Indoor scenes: the objects of a shop, an office, a home, a station, a club or a museum.
+
+The room itself (wall, floor, counter) does not depend on the label, so it says nothing about it.
+"""
 
 from __future__ import annotations
 

@@ -425,7 +425,7 @@ class Plan:
     sides: tuple[Bay, ...]
     upper: Bay
     upper_sides: tuple[Bay, ...]
-    plain_sides: bool  # the plan decides on plain windows, lest their number tell the style
+    plain_sides: bool  # by the plan, so that the number of plain windows says nothing of the style
     plain_upper_sides: bool
     columns: bool
     balcony: bool

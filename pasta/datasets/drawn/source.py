@@ -1,6 +1,7 @@
-"""One object in surroundings that say nothing about it: Cats Dogs Cars and Pascal Part.
+"""The drawn datasets behind the same two calls as real files, and the objects of two of them.
 
-Background, place, foreground and light never depend on the class. The main colour of every object
+Cats Dogs Cars and Pascal Part show one object in surroundings that say nothing about it:
+background, place, foreground and light never depend on the class. The main colour of every object
 comes from one palette; painted, dyed or feathered objects add bright colours to it. Only what has
 one colour in the world (leaves, tyres, skin) keeps it.
 """
@@ -32,9 +33,8 @@ from pasta.datasets.drawn.canvas import (
     random_colour,
 )
 from pasta.datasets.drawn.coco import draw_scene
-from pasta.datasets.drawn.household import draw_bottle, draw_pottedplant, draw_tvmonitor
 from pasta.datasets.drawn.monumai import draw_monument
-from pasta.datasets.drawn.people import draw_person
+from pasta.datasets.drawn.objects import draw_bottle, draw_person, draw_pottedplant, draw_tvmonitor
 from pasta.datasets.drawn.vehicles import (
     draw_aeroplane,
     draw_bicycle,

@@ -1,7 +1,6 @@
 """Aeroplanes, bicycles, buses, cars, motorbikes and trains.
 
-A car, a bus or a train is a side swept along a slanting direction, which gives every view up to the
-front.
+A car or a bus is a side swept along a slanting direction, which gives every view up to the front.
 """
 
 from __future__ import annotations
