@@ -24,7 +24,7 @@ _OURS = {"estimate": "ours", "sd": "ours_sd", "low": "low", "high": "high", "n":
 
 
 def paper_rows(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
-    """Printed numbers as rows; what is not said has its default."""
+    """Printed numbers as rows; missing fields get their defaults."""
     frame = pd.DataFrame([{**_DEFAULTS, **row} for row in rows])
     return frame if len(frame) else pd.DataFrame(columns=GIVEN)
 

@@ -35,7 +35,7 @@ _NO_METRIC = "this metric was not measured"
 def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataFrame:
     """Tables 1, 9 and 10: one row for each question, perturbation and coefficient.
 
-    ``ours["correlations"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    ``ours["correlations"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
     """
     rows = []
     for line in paper.to_dict("records"):
@@ -64,7 +64,7 @@ def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataF
 def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
     """Table 11: one row for each technique and metric.
 
-    ``ours["values"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    ``ours["values"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
     """
     named = paper.assign(
         technique=technique_keys(paper, released), title=technique_titles(paper)
@@ -100,7 +100,7 @@ _NO_RANKING = "nobody ranked it"
 def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
     """Table 12: one row for each technique and dimension.
 
-    ``ours["technique_scores"]`` is that of :func:`analysis.preference.technique_scores`.
+    ``ours["technique_scores"]`` is a table of :mod:`pasta.studies.ratings.analyses.preference`.
     """
     named = paper.assign(
         technique=technique_keys(paper, released), title=technique_titles(paper)
@@ -488,10 +488,10 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     published
         The papers' tables by file name (:func:`reports.source.replication.rows.published_tables`).
     ours
-        Tables as they are there: ``correlations`` and ``values`` (analysis.suites.correlation),
-        ``score`` (the score's summary), ``technique_scores`` and ``positions``
-        (analysis.suites.preference), ``facts`` (:mod:`reports.source.replication.measured`),
-        ``kernel_width``. What is not there makes rows that say so.
+        Tables as they are there: ``correlations``, ``values``, ``technique_scores`` and
+        ``positions`` (:mod:`pasta.studies.ratings.analyses`), ``score`` (the score's summary),
+        ``facts`` (:mod:`reports.source.replication.measured`), ``kernel_width``. What is not there
+        makes rows that say so.
 
     Returns
     -------
