@@ -39,6 +39,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 TOP = 12
 MARGIN = 0.25  # stars that do not matter
 SALIENCY = "saliency"
+ORDERS = ("top_techniques", "ranking", "critical_difference")
 NO_RANKINGS = "nobody ranked qualities or questions (Q7 to Q9)"
 NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
@@ -109,7 +110,7 @@ def preference_tables(
     }
     lacks = dict.fromkeys(("kinds", "kind_differences"), no_kinds)
     lacks |= dict.fromkeys(("backbones", "backbone_differences"), no_backbones)
-    lacks |= dict.fromkeys(("technique_scores", *technique_orders(*nothing)), no_techniques)
+    lacks |= dict.fromkeys(("technique_scores", *ORDERS), no_techniques)
     return list_missing(tables, lacks)
 
 
@@ -210,11 +211,7 @@ def technique_orders(
     ranking = rank_groups(votes, technique, directions).rename(columns={"group": "technique"})
     for table in (top, ranking):
         table.insert(1, "kind", table["technique"].map(kind))
-    return {
-        "top_techniques": top,
-        "ranking": named(ranking),
-        "critical_difference": critical_difference(means),
-    }
+    return dict(zip(ORDERS, (top, named(ranking), critical_difference(means)), strict=True))
 
 
 def ranking_tables(
