@@ -41,7 +41,7 @@ def names() -> dict[str, str]:
 
 
 def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
-    """Build one report from what the stages have left, and say where it is."""
+    """Build one report from the outputs of the stages; returns the path of the PDF."""
     base = root or project_root()
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)

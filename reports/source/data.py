@@ -1,4 +1,4 @@
-"""What the stages have left on disk, as far as a report says that it reads it."""
+"""The tables on disk that a report declares to read."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
 
 
 def _placed(value: Any, folder: Path) -> Any:
-    """A value as JSON knows it; pictures are put into the folder and become names of files."""
+    """A value in JSON's types; pictures are written to the folder and replaced by file names."""
     match value:
         case Figure() | Path():
             return _draw(value, folder)

@@ -29,7 +29,7 @@ PLUMBING = [
         for name in (
             *("__init__", "compute", "config", "contracts", "errors", "git", "layout", "paths"),
             *("progress", "registry", "resume", "sections", "stage", "store", "tables"),
-            "tracking",
+            *("text_files", "tracking"),
         )
     ),
 ]

@@ -45,7 +45,7 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
     Parameters
     ----------
     tables
-        Those of :func:`analysis.suites.correlation.correlation_tables`.
+        Those of :func:`pasta.studies.ratings.analyses.correlation.correlation_tables`.
     published
         The papers' tables; without them the comparison with P1 is left out.
     simulated
@@ -106,7 +106,7 @@ def _find_strongest(ranks: pd.DataFrame) -> Values | None:
 
 
 def _find_opposed(ranks: pd.DataFrame) -> Values | None:
-    """Metrics whose sure correlation with Q1 says the opposite of what the metric promises."""
+    """Metrics that correlate clearly with Q1, but in the direction opposite to their own."""
     own = ranks[
         (ranks["question"] == "Q1")
         & (ranks["p_clustered_holm"] < _SURE)

@@ -65,9 +65,9 @@ def dataset_report(
     Parameters
     ----------
     tables
-        ``dataset``: those of :func:`analysis.suites.dataset.dataset_tables`, and ``accuracy``
-        (dataset, model, measure, estimate, low, high) if known. ``preference``: those of
-        :func:`analysis.suites.preference.preference_tables`.
+        ``dataset`` and ``preference``, those of the modules of this name in
+        :mod:`pasta.studies.ratings.analyses`; ``dataset`` may also have ``accuracy`` (dataset,
+        model, measure, estimate, low, high).
     pictures
         Files by name: datasets, resnet50, vit_b_16, clip_zero_shot, concepts. Names that are not
         there are said to be missing.
@@ -384,7 +384,7 @@ def describe_ranking(ranked: pd.DataFrame) -> Values:
 
 
 def describe_mean_ranks(ranks: pd.DataFrame) -> Values:
-    """What the annotators say as judges."""
+    """What annotators prefer."""
     row = ranks.iloc[0]
     return {
         "annotators": int(row["n"]),

@@ -25,7 +25,7 @@ def metric_heatmap(
 ) -> Figure | None:
     """Metrics in rows, questions in columns: over all samples, and within techniques.
 
-    ``correlations`` is that of :func:`analysis.suites.correlation.correlation_tables`; ``titles``
+    ``correlations`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`; ``titles``
     names metric and variant in the order of the rows. What is not sure (adjusted p of 0.05 or
     more) is grey.
     """
