@@ -22,6 +22,7 @@ from pasta.explanations.techniques import techniques
 from pasta.scoring.results import Score
 from pasta.scoring.score import PastaScore
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.settings import MAIN
 
 SIZE, LETTERS = 200, 14  # of a tile and of its caption, in pixels
 
@@ -50,7 +51,7 @@ def best_explanations(
     file: Path,
     dataset: str,
     backbone: str,
-    question: str = "Q1",
+    question: str = MAIN,
     scorer: Path | None = None,
     extras: bool = True,
     advance: Callable[[str], None] | None = None,

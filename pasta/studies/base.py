@@ -100,6 +100,11 @@ class Part:
     rule_cells: tuple[str, ...] = ()
     check: Check | None = None
 
+    @property
+    def one(self) -> str:
+        """One row with its article, such as ``"a vote"``."""
+        return f"{'an' if self.thing[0] in 'aeiou' else 'a'} {self.thing}"
+
 
 @dataclass(frozen=True)
 class Format:
