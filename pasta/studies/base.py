@@ -112,7 +112,7 @@ class Format:
 
     name: str
     about: str
-    fits: Callable[[Any], bool]  # whether parsed JSON is in this format
+    fits: Callable[[Any, Path], bool]  # whether parsed JSON, of this file, is in the format
     read: Callable[[Any, Path, Frames], Submission]  # (content, its file, tables referred to)
     file: str | None = None  # its name in a folder, if it has a fixed one
 

@@ -39,11 +39,11 @@ import pandas as pd
 from pasta.errors import InputError
 from pasta.store import atomic, write_json
 from pasta.studies.base import Frames, Submission
-from pasta.studies.json_files import Number, dump_json, load_json, shown
+from pasta.studies.json_files import Number, dump_json, shown
 from pasta.studies.ratings.protocol import BLANK, Phase, Protocol, Question
 from pasta.studies.ratings.rows import FALSE, Collector, is_text, plain_rows, tuples
 from pasta.studies.ratings.tables import STARS
-from pasta.text_files import FILE_LIMIT, as_text
+from pasta.text_files import as_text
 
 REST = "_"  # the column of items that were not moved into the bucket
 _LIKE_OURS = re.compile(r"[Qq][0-9][0-9_.]*")
@@ -89,11 +89,6 @@ class _Annotation:
         """Later is newer."""
         created = _time(self.content.get("created_at"))
         return max(_time(self.content.get("updated_at")), created), created
-
-
-def read_label_studio(path: Path, protocol: Protocol, limit: int = FILE_LIMIT) -> Submission:
-    """Read an export in the format that Label Studio calls JSON (not JSON-MIN)."""
-    return from_content(load_json(path, limit), path, protocol)
 
 
 def from_content(tasks: Any, path: Path, protocol: Protocol) -> Submission:

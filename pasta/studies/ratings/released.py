@@ -39,14 +39,13 @@ from pasta.studies.json_files import (
     STUDY,
     Below,
     claimed_protocol,
-    load_json,
     new_folder,
     read_study,
     shown,
 )
 from pasta.studies.ratings.rows import Collector, is_text, plain_rows, tuples
 from pasta.tables import BOX
-from pasta.text_files import FILE_LIMIT, as_text
+from pasta.text_files import as_text
 
 FILE = "human_annotations.json"
 PATHS = (
@@ -130,29 +129,22 @@ def _plain(sample_id: str) -> str:
 # Reading
 
 
-def read_released(
-    path: Path, known_samples: pd.Index | None = None, limit: int = FILE_LIMIT
-) -> Submission:
-    """Read a release: its folder, or the JSON file in it.
+def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:
+    """Read what a JSON file of a release holds.
 
     ``known_samples`` are the explanations computed here. An image number of the release that is
     one of them but for zeros in front is taken for it. A sample that is not among them must come
     with its files and gets a row in the table of shown explanations.
     """
-    file = path / FILE if path.is_dir() else path
-    return from_content(load_json(file, limit), file, known_samples)
-
-
-def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:
-    """Read what a JSON file of a release holds."""
-    people_only = content == [] and (file.parent / STUDY).is_file()
-    if not is_released(content) and not people_only:
+    if not is_released(content, file):
         raise InputError("holds no entries of a release", file=file, expected=f"the keys of {FILE}")
     return _Reader(file.parent, known_samples).read(content, file.name)
 
 
-def is_released(content: Any) -> bool:
-    """Whether parsed JSON looks like a release."""
+def is_released(content: Any, file: Path) -> bool:
+    """Whether parsed JSON looks like a release; one without votes has people in study.json."""
+    if content == [] and (file.parent / STUDY).is_file():
+        return True
     return isinstance(content, list) and any(
         isinstance(entry, dict) and ("Annotation" in entry or "explication" in entry)
         for entry in content
