@@ -7,16 +7,26 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from ruamel.yaml import YAML
 from typer.testing import CliRunner, Result
 
 from pasta.commands.study import study_app
-from pasta.studies.batches import ledger, list_batches, merged, project_batches
+from pasta.studies.batches import (
+    ledger,
+    list_batches,
+    merged,
+    project_batches,
+    write_simulated,
+    write_tables,
+)
 from pasta.studies.importing import SubmissionError, import_file
+from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.study import rating_study
 from pasta.studies.registry import study_names
 from pasta.studies.scales import YES_NO, forced_choice, rating_scale, trials_table
 from pasta.validation import find_problems
 from tests.conftest import ROOT, names
-from tests.studies.toy import toy_study, write_answers
+from tests.studies.toy import simulated, toy_study, write_answers
 
 STUDY = toy_study()
 
@@ -107,3 +117,22 @@ def test_scales_of_all_kinds_stand_in_one_table_of_trials() -> None:
     rows[-1]["trial"] = "t2"
     problems = find_problems(table.frame(rows), table)
     assert [(one.row, one.column) for one in problems] == [(2, "answer"), (3, "answer")]
+
+
+def test_simulated_people_come_as_a_file_or_as_the_batch_of_the_stage(project: Path) -> None:
+    assert run("simulate", str(project / "robots")).exit_code == 0
+    assert "needs no plan" in str(run("plan", str(project / "plan.csv")).exception)
+    assert "sounds: 1 new" in run("check", str(project / "robots")).stdout
+    write_simulated(STUDY, simulated(0, seed=4), project)
+    answers = merged(STUDY, project_batches(STUDY, project))["sounds"]
+    assert answers["answer"].tolist() == [5] and answers["simulated"].all()
+    write_tables(STUDY, merged(STUDY, project_batches(STUDY, project)), {}, project / "tables")
+    assert names(project / "tables") == ["listeners.parquet", "sounds.csv", "sounds.parquet"]
+
+
+def test_a_study_in_the_pipeline_is_a_line_in_its_lists() -> None:
+    stages = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text())["stages"]
+    study = rating_study(load_protocol("p2"))
+    assert study.name in stages["simulate"]["foreach"] and study.name in stages["votes"]["foreach"]
+    assert set(study.analyses) <= set(stages["analyse"]["foreach"])
+    assert set(study.reports) <= set(stages["report"]["foreach"])

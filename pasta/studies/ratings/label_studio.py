@@ -264,11 +264,13 @@ class Answers:
                 at = shown(extra.get("submitted_at", created))
                 rating = self._rating(question, value, place)
                 if rating is not None:
-                    self.collected.vote(place, sample, person, question.id, rating, at, fake)
+                    self.collected.add(
+                        "votes", place, sample, person, question.id, rating, at, fake
+                    )
             elif question.kind == "text":
                 text = self._text(question, value, place)
                 if text is not None:
-                    self.collected.description(place, sample, person, text, fake)
+                    self.collected.add("descriptions", place, sample, person, text, fake)
             else:
                 number = shown(extra.get("box", str(boxes)))
                 boxes += 1
@@ -278,7 +280,7 @@ class Answers:
         """Hand over the rankings: of each question the last one that a person gave."""
         for (person, question), (place, items, fake) in self._rankings.items():
             for position, item in enumerate(items, start=1):
-                self.collected.ranking(place, person, question, item, str(position), fake)
+                self.collected.add("rankings", place, person, question, item, str(position), fake)
 
     def _question(self, result: Any, place: str) -> Question | None:
         if not isinstance(result, dict):
@@ -332,7 +334,7 @@ class Answers:
             fix = "draw upright rectangles within the image"
             self._find(f"a box {reason}", fix, place, question, ", ".join(map(shown, sides)))
             return
-        self.collected.box(place, *who, corners, fake)
+        self.collected.add("boxes", place, *who, *corners, fake)
 
     def _ranking(
         self,

@@ -262,7 +262,7 @@ class _Reader:
         label, predicted = shown(entry.get("GTclass")), shown(entry.get("predictedclass"))
         image = self.below.relative(entry["img"])
         root = str(self.below.root)
-        self.collected.shown(place, sample, kind, label, predicted, image, activations, root)
+        self.collected.add("shown", place, sample, kind, label, predicted, image, activations, root)
 
     def _annotation(self, vote: Any, sample: str, number: int, place: str) -> None:
         if not isinstance(vote, dict):
@@ -275,12 +275,14 @@ class _Reader:
         for key, value in vote.items():
             simulated = shown(_for(fake, key, False))
             if key == "Q0.1":
-                self.collected.description(place, sample, person, shown(value), simulated)
+                self.collected.add("descriptions", place, sample, person, shown(value), simulated)
             elif key == "Q0.2":
                 self._boxes(value, sample, person, place, simulated)
             elif key.startswith("Q"):
                 time = shown(_for(at, key, None))
-                self.collected.vote(place, sample, person, key, shown(value), time, simulated)
+                self.collected.add(
+                    "votes", place, sample, person, key, shown(value), time, simulated
+                )
             elif key not in _OWN_KEYS:
                 fix = "keep Q1 to Q6 and leave out what is no answer"
                 self.collected.find("a vote has an unknown key", fix, place, key, value)
@@ -293,7 +295,7 @@ class _Reader:
         for at, box in enumerate(boxes):
             corners = [shown(box.get(side)) for side in BOX]
             number = shown(box.get("box", str(at)))
-            self.collected.box(place, sample, person, number, corners, fake)
+            self.collected.add("boxes", place, sample, person, number, *corners, fake)
 
     def _study(self, study: dict[str, Any]) -> None:
         if study.get("annotators") is None:
@@ -306,7 +308,7 @@ class _Reader:
                 shown(row.get(name)) for name in ("annotator_id", "question", "item", "position")
             )
             fake = shown(row.get("simulated", False))
-            self.collected.ranking(at, person, question, item, position, fake)
+            self.collected.add("rankings", at, person, question, item, position, fake)
 
     def _rows(self, study: dict[str, Any], table: str) -> list[tuple[str, dict[str, Any]]]:
         rows = study.get(table, [])
