@@ -10,7 +10,10 @@ import pytest
 from ruamel.yaml import YAML
 from typer.testing import CliRunner, Result
 
+import pasta.studies
 from pasta.commands.study import study_app
+from pasta.config import load_params
+from pasta.errors import PastaError
 from pasta.studies.batches import (
     ledger,
     list_batches,
@@ -22,7 +25,7 @@ from pasta.studies.batches import (
 from pasta.studies.importing import SubmissionError, import_file
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.study import rating_study
-from pasta.studies.registry import study_names
+from pasta.studies.registry import load_study, study_names
 from pasta.studies.scales import YES_NO, forced_choice, rating_scale, trials_table
 from pasta.validation import find_problems
 from tests.conftest import ROOT, names
@@ -117,6 +120,34 @@ def test_scales_of_all_kinds_stand_in_one_table_of_trials() -> None:
     rows[-1]["trial"] = "t2"
     problems = find_problems(table.frame(rows), table)
     assert [(one.row, one.column) for one in problems] == [(2, "answer"), (3, "answer")]
+
+
+def test_a_folder_is_enough_for_a_study(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project / "more" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "tables.py").write_text("from tests.studies.toy import PEOPLE, TRIALS\n")
+    (folder / "study.py").write_text(
+        "from dataclasses import replace\n"
+        "from pasta.studies.registry import STUDIES\n"
+        "from tests.studies.toy import toy_study\n"
+        "STUDIES.register('shop')(lambda params: replace(toy_study(), name='shop'))\n"
+    )
+    (folder / "commands.py").write_text(
+        "import typer\n"
+        "app = typer.Typer(help='A study in a shop.')\n"
+        "@app.command()\n"
+        "def plan(): typer.echo('its own plan')\n"
+    )
+    monkeypatch.setattr(pasta.studies, "__path__", [*pasta.studies.__path__, str(folder.parent)])
+    assert {"ratings", "shop"} <= set(study_names())
+    given = write_answers(project / "given", ["ann"])
+    stored = CliRunner().invoke(study_app("shop"), ["import", str(given), "--no-track"])
+    assert "stored as batch 0001-given" in stored.stdout
+    assert names(project / "pipelines/annotations/shop/batches") == ["0001-given"]
+    assert CliRunner().invoke(study_app("shop"), ["plan"]).stdout == "its own plan\n"
+    with pytest.raises(PastaError, match="Did you mean 'shop'"):
+        load_study("shopp", load_params())
 
 
 def test_simulated_people_come_as_a_file_or_as_the_batch_of_the_stage(project: Path) -> None:

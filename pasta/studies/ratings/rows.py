@@ -10,9 +10,8 @@ import pandas as pd
 
 from pasta.studies.base import Finding, Submission
 from pasta.studies.json_files import Number, shown
-from pasta.studies.ratings.tables import ANSWERS
+from pasta.studies.ratings.tables import ANSWERS, DEMOGRAPHICS
 
-DEMOGRAPHICS = ("age", "sex", "country")
 FALSE = "false"
 
 
