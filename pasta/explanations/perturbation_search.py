@@ -36,7 +36,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is shown beside an image: a light perturbation for Q5, a strong one for Q6."""
+    """What is shown beside an image: a light perturbation and a strong one."""
 
     light: Found
     strong: Found

@@ -10,6 +10,7 @@ from unicodedata import category, normalize
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pasta.studies.ratings.settings import STEADY
 from reports.source.format import (
     cells,
     count,
@@ -136,6 +137,7 @@ def agreement_report(
         "kinds": _compare_kinds(tables),
         "groups": _compare_groups(tables),
         "model": _describe_model(tables),
+        "steady": f"{STEADY[0]} to {STEADY[-1]}",
         "likeness": _describe_likeness(tables),
         "order": _describe_order(tables),
         "profiles": _describe_annotators(tables),
