@@ -16,8 +16,8 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
-from pasta.explanations.grad_cam import Backend
 from pasta.explanations.layers import resolve_layer
+from pasta.explanations.methods.grad_cam import Backend
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
 from pasta.registry import did_you_mean
@@ -90,7 +90,7 @@ def explain(
             view,
             lambda part: pictures[part],
             classes,
-            dict(settings),
+            settings,
             seed,
             batch_size or 16,
             budget,

@@ -26,6 +26,7 @@ from pasta.explanations.hooks import frozen, hooked
 from pasta.explanations.techniques import METHOD_TITLES, Sign, Stage
 from pasta.models.base import ConceptModel, torch_generator
 from pasta.registry import Registry
+from pasta.sections import Section
 
 Functioning = Literal[
     "gradient",
@@ -193,6 +194,7 @@ def method(
     needs_layer: bool = False,
     own_pass: Pass | None = None,
     network: type[nn.Module] | None = None,
+    settings: type[Section] | None = None,
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
 
@@ -201,6 +203,8 @@ def method(
     another colour. ``backbones`` are those the method is applied to in this project.
     A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
     shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
+    ``settings`` is the class of its section in the parameters, whose defaults hold unless
+    params.yaml has something else under ``explanations.methods.<key>``.
     """
     return METHODS.register(
         key,
@@ -214,6 +218,7 @@ def method(
         needs_layer=needs_layer,
         own_pass=own_pass,
         network=network,
+        settings=settings,
     )
 
 

@@ -142,7 +142,7 @@ def explain(unit: Part) -> Arrays:
         backbone.view(),
         lambda part: as_tensor(pixels[part]),
         torch.tensor(unit.predicted),
-        dict(settings.methods),
+        settings.methods,
         params.seed,
         settings.batch_size,
         settings.budget,

@@ -29,7 +29,7 @@ from pasta.explanations.attribution import statuses as map_statuses
 from pasta.metrics.base import Batch, Cost, Explainer, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, evaluating, forward_rows, scorer_of
-from pasta.metrics.robustness import ask_explainer
+from pasta.metrics.own.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
 from pasta.registry import did_you_mean
 from pasta.sections import Section
@@ -438,7 +438,11 @@ def get_settings(name: str, options: Mapping[str, Any], base: MetricsParams = DE
     if about["check_options"] is not None:
         return about["check_options"]({**base.quantus.get(name.partition("/")[2], {}), **options})
     section_name = about["settings"]
-    section: Section | None = getattr(base, section_name) if section_name else None
+    section: Section | None = None
+    if isinstance(section_name, str):
+        section = getattr(base, section_name)
+    elif section_name is not None:
+        section = base.section(name, section_name)
     known = dict(section) if section is not None else {}
     for option in options:
         if option not in known:

@@ -164,7 +164,7 @@ def metric(
     sign: Sign,
     needs: tuple[Need, ...],
     doi: str,
-    settings: str | None = None,
+    settings: str | type[Section] | None = None,
     variant: tuple[str, ...] = (),
     refuses: tuple[Status, ...] = _BAD,
     probabilities: bool = False,
@@ -176,10 +176,11 @@ def metric(
     ``direction`` says whether higher or lower is better, ``span`` between what values lie. ``sign``
     says what becomes of negative values in a map: they are kept, made positive, or cut off.
     ``refuses`` are the maps that get a status and no value. ``settings`` is the name of the
-    metric's section in the parameters, and ``variant`` names those that make another column of
-    a table: the measure stage takes all that its parameters list under the plural of the name.
-    ``same_questions`` says that what the model is asked depends on the image and not on the map, so
-    that all methods can share the answers. ``cost`` gives the work for one image from the settings.
+    metric's section in the parameters, or the class of a section that is called as the metric;
+    ``variant`` names settings that make another column of a table: the measure stage takes all that
+    its parameters list under the plural of the name. ``same_questions`` says that what the model is
+    asked depends on the image and not on the map, so that all methods can share the answers.
+    ``cost`` gives the work for one image from the settings.
     """
     return METRICS.register(
         key,

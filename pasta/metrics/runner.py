@@ -336,7 +336,7 @@ class Again:
 
     def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
         own = self.params.explanations
-        how = (dict(own.methods), self.params.seed, own.batch_size, own.budget)
+        how = (own.methods, self.params.seed, own.batch_size, own.budget)
         work = Work(self.view, lambda part: images[part], targets, *how)
         size = (len(images), *images.shape[2:])
         found = {name: np.empty(size, dtype=np.float32) for name in self.methods}

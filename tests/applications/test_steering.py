@@ -30,7 +30,7 @@ from pasta.applications.steering import (
 )
 from pasta.embedding.inputs import render
 from pasta.explanations.base import Given
-from pasta.explanations.rise import Masks, random_masks, rise
+from pasta.explanations.methods.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
 from pasta.scoring.results import Scores

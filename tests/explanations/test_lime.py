@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.lime import coefficients, kernel, lime, random_switches, ridge
+from pasta.explanations.methods.lime import coefficients, kernel, lime, random_switches, ridge
 from pasta.explanations.settings import LimeParams
 from pasta.explanations.superpixels import (
     Segmenter,

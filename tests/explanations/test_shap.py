@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.methods.shap import coalitions, shap, shapley_values
 from pasta.explanations.settings import ShapParams
-from pasta.explanations.shap import coalitions, shap, shapley_values
 from pasta.explanations.superpixels import number_of, segment
 from tests.explanations.networks import (
     global_states,

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
+from pasta.metrics.own.correlation import correlate_subsets, score_falls
 from pasta.metrics.removal import impute
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures

@@ -15,10 +15,11 @@ from mlflow.utils.search_utils import SearchUtils
 from pasta import store
 from pasta.errors import PastaError
 from pasta.paths import DATA, HEADLINES
-from reports.source.catalog import REPORTS, build, names, provenance, search
+from reports.source.catalog import build, names, provenance, search
 from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
+    REPORTS,
     SCORE,
     VOTES,
     Data,

@@ -9,8 +9,8 @@ large (12 superpixels, 50 to 400 coalitions). So captum's ``LimeBase`` is given 
 
 The players are superpixels, and a coalition is worth the target's probability when only its members
 can be seen. The others have the mean colour of the whole image: the image without any detail, in
-the range of colours the model knows. :mod:`pasta.explanations.concept_perturbation` uses the same
-coalitions and the same solution for concepts.
+the range of colours the model knows. :mod:`pasta.explanations.methods.concept_perturbation` uses
+the same coalitions and the same solution for concepts.
 """
 
 from __future__ import annotations
