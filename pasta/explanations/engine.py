@@ -16,6 +16,7 @@ from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View, raw_maps, require_network, shared_pass
 from pasta.explanations.catalog import METHODS
+from pasta.explanations.image import IMAGE
 from pasta.explanations.layers import find_layer
 from pasta.explanations.methods.grad_cam import (
     BOTH,
@@ -23,6 +24,7 @@ from pasta.explanations.methods.grad_cam import (
     compute_by_grad_cam,
     goes_through_grad_cam,
 )
+from pasta.explanations.modality import Modality
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import BlackBox, Classifier, ConceptModel
 
@@ -35,7 +37,7 @@ class Part:
 
     method: str
     start: int  # of the batch among all images
-    raw: NDArray[np.float32]  # (batch, height, width), or (batch, concepts)
+    raw: NDArray[np.float32]  # (batch, *spatial), or (batch, concepts)
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Work:
     batch_size: int = 16
     budget: int = 256
     backend: Backend = "shared pass"  # that computes CAM methods
+    modality: Modality = IMAGE
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -77,7 +80,7 @@ def attributions(
     about = {name: METHODS.entry(name).metadata for name in methods}
     settings = dict(work.settings)
     for name in methods:
-        require_network(name, work.view.network)
+        require_network(name, work.view.network, work.modality)
         if about[name]["settings"] is not None:
             settings[name] = work.settings.section(name, about[name]["settings"])
     ours = [about[name] for name in methods if not goes_through_grad_cam(name, work.backend)]
@@ -94,6 +97,7 @@ def attributions(
             work.seed,
             work.budget,
             own[0] if own else shared_pass,
+            work.modality,
         )
         if shares:
             with _timed(spent, SHARED):
@@ -111,7 +115,9 @@ def computed(given: Given, name: str, backend: Backend = "shared pass") -> Tenso
         found = compute_by_grad_cam(given, name)
     else:
         found = METHODS[name](given)
-    return raw_maps(found, given.size, about["sign"]) if about["attribution"] == "image" else found
+    if about["attribution"] != "image":
+        return found
+    return raw_maps(found, given.size, about["sign"], given.modality)
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from torch import Tensor
 
 from pasta.compute import to_numpy
 from pasta.explanations.attribution import Status
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import Modality
 from pasta.metrics.forward import Scorer
 from pasta.models.base import torch_generator
 from pasta.registry import Entry, Registry
@@ -29,7 +31,7 @@ Category = Literal[
 Direction = Literal["higher", "lower"]
 Sign = Literal["signed", "absolute", "positive"]
 Need = Literal["maps", "model", "images", "targets", "explainer", "masks"]
-Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, h, w) and targets (n,) to maps
+Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, *spatial) and targets (n,) to maps
 
 EXPLANATION: tuple[Need, ...] = ("maps",)
 MODEL: tuple[Need, ...] = ("maps", "model", "images", "targets")
@@ -56,14 +58,15 @@ class Cost:
 class Batch:
     """A few maps and what belongs to them; only what a metric needs is there."""
 
-    maps: Tensor  # (n, height, width)
+    maps: Tensor  # (n, *spatial)
     seed: int = 0
     rows: int = 1  # images in one forward pass
     images: Tensor | None = None
     targets: Tensor | None = None
-    masks: Tensor | None = None  # (n, height, width), 0 to 1
+    masks: Tensor | None = None  # (n, *spatial), 0 to 1
     scorer: Scorer | None = None
     explainer: Explainer | None = None
+    modality: Modality = IMAGE
     shared: dict[Hashable, Any] = field(default_factory=dict)
     memory: dict[Hashable, Any] | None = None  # outlives the batch, for other maps of its images
 

@@ -10,12 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from pasta.explanations.image import impute
 from pasta.metrics import removal
 from pasta.metrics.api import Inputs, evaluate, get_settings
 from pasta.metrics.base import Batch, Result
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, precise
-from pasta.metrics.removal import impute, rank_map
+from pasta.metrics.removal import rank_map
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 

@@ -41,12 +41,12 @@ from pasta.explanations.base import Given, View, raw_maps
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.catalog import technique as named
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.image import segment
 from pasta.explanations.layers import resolve_layer
 from pasta.explanations.methods.lime import kernel, random_switches, ridge
 from pasta.explanations.superpixels import (
     mean_colours,
     number_of,
-    segment,
     spread,
     superpixel_scores,
 )
