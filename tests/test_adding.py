@@ -148,30 +148,49 @@ def run(project: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_a_method_is_listed_explains_with_its_settings_and_can_be_rated(project: Path) -> None:
-    code = """
-import json, subprocess, sys
+COMPUTED = """
+import io, sys
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
-import numpy as np, torch
-from pasta import explain
+
+import numpy as np
+import torch
+
+import pasta_xai
+from pasta import evaluate, explain
 from pasta.config import load_params
-from pasta.explanations.catalog import technique, technique_row, techniques
+from pasta.metrics.api import get_settings
 from tests.studies.ratings.small_group import IMAGES, SIDE, write_group
 
-assert technique_row(technique("middle/vit_b_16"))["extra"]
+
+def listed(*words):
+    said, sys.argv[1:] = io.StringIO(), words
+    with redirect_stdout(said), suppress(SystemExit):
+        pasta_xai.main()
+    return said.getvalue()
+
+
+assert "middle/clip_zero_shot" in listed("techniques", "--extras")
 model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 25, 2))
 images = torch.rand(2, 3, 5, 5)
 plain = explain(model, images, methods=["middle"])["middle"][0]
 given = explain(model, images, methods=["middle"], settings=load_params().explanations.methods)
 np.testing.assert_allclose(given["middle"][0], plain**2)
 assert (plain[2, 2], plain[0, 0]) == (1, 0)
+
+assert "positive_share" in listed("metrics", "--json")
+maps = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 4, 4)
+assert evaluate("positive_share", maps=maps) == 0.5
+assert evaluate("positive_share", maps=maps, least=0.5) == 0.25
+assert get_settings("positive_share", {}, load_params().metrics).least == 0.25
+
 maps = np.random.default_rng(0).random((3 * len(IMAGES), SIDE, SIDE)).astype(np.float16)
 write_group(Path("rated"), {"middle/resnet50": maps, "gradcam/resnet50": maps})
 """
-    run(project, "-c", code)
-    rated = """
+RATED = """
 import sys
 from pathlib import Path
+
 from pasta.layout import Group
 from pasta.studies.ratings.rateable import Views, rateable
 from pasta.studies.ratings.simulation.properties import measure
@@ -185,26 +204,13 @@ assert Views([group]).view(first).picture.ndim == 3
 assert measure(group)["spread"].notna().all()
 assert "torch" not in sys.modules
 """
-    run(project, "-c", rated)
-    listed = run(project, "-c", "import pasta_xai; pasta_xai.main()", "techniques", "--extras")
-    assert "middle/clip_zero_shot" in listed
 
 
-def test_a_metric_is_listed_and_measures_with_its_settings(project: Path) -> None:
-    code = """
-import numpy as np
-from pasta import evaluate
-from pasta.config import load_params
-from pasta.metrics.api import get_settings
-from pasta.metrics.settings import MeasureParams
-
-maps = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 4, 4)
-assert evaluate("positive_share", maps=maps) == 0.5
-assert evaluate("positive_share", maps=maps, least=0.5) == 0.25
-assert get_settings("positive_share", {}, load_params().metrics).least == 0.25
-"""
-    run(project, "-c", code)
-    assert "positive_share" in run(project, "-c", "import pasta_xai; pasta_xai.main()", "metrics")
+def test_a_method_and_a_metric_are_listed_and_run_with_their_settings_and_can_be_rated(
+    project: Path,
+) -> None:
+    run(project, "-c", COMPUTED)
+    run(project, "-c", RATED)
 
 
 def test_a_dataset_of_class_folders_is_built_and_has_its_words(project: Path) -> None:
@@ -236,27 +242,25 @@ print(build("short"))
     assert file.read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.parametrize(
-    ("section", "line", "message"),
-    [
-        ("  methods:\n", "    lime_cmb: {samples: 2}\n", "lime_cmb: unknown key. Did you mean"),
-        ("metrics:\n", "  positive: {least: 0.2}\n", "positive: unknown key"),
-        ("  methods:\n", "    middle: 2\n", "middle: found 2, expected settings by name"),
-    ],
-)
-def test_settings_of_nothing_are_refused(
-    project: Path, tmp_path: Path, section: str, line: str, message: str
-) -> None:
-    text = (project / "params.yaml").read_text().replace("    middle: {power: 2.0}\n", "")
-    (tmp_path / "params.yaml").write_text(text.replace(section, section + line))
-    code = f"""
+def test_settings_of_nothing_are_refused(project: Path) -> None:
+    code = """
+import sys
 from pathlib import Path
-from pasta.config import load_params
+
+from pasta.config import checked_params
 from pasta.errors import InputError
 
-try:
-    load_params(Path({str(tmp_path / "params.yaml")!r}))
-except InputError as error:
-    print(error)
+text = Path("params.yaml").read_text().replace("    middle: {power: 2.0}\\n", "")
+for section, line, message in (
+    ("  methods:\\n", "    lime_cmb: {samples: 2}\\n", "lime_cmb: unknown key. Did you mean"),
+    ("metrics:\\n", "  positive: {least: 0.2}\\n", "positive: unknown key"),
+    ("  methods:\\n", "    middle: 2\\n", "middle: found 2, expected settings by name"),
+):
+    try:
+        checked_params(Path("params.yaml"), text.replace(section, section + line))
+    except InputError as error:
+        assert message in str(error), error
+    else:
+        raise AssertionError(message)
 """
-    assert message in run(project, "-c", code)
+    run(project, "-c", code)

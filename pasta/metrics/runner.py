@@ -362,7 +362,7 @@ def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     for one in filter(_explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
         copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
-    pixels = int(np.prod(subjects.dataset.pixels.shape[1:3]))
+    pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
     return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
 
 
