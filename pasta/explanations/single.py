@@ -69,7 +69,7 @@ def _explain(
         view_of(model),
         lambda part: images[part],
         torch.tensor([target]),
-        dict(params.explanations.methods),
+        params.explanations.methods,
         params.seed,
         budget=params.explanations.budget,
     )

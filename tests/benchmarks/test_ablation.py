@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torchvision.models import resnet50, vit_b_16
 
-from pasta.explanations.ablation import Tail, channel_weights
 from pasta.explanations.base import View
 from pasta.explanations.layers import find_layer
+from pasta.explanations.methods.ablation import Tail, channel_weights
 
 TARGET = 3
 FEW, MORE = 2, 32  # channels from either end of the peer's order; all of them would take minutes

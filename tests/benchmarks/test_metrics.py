@@ -37,9 +37,9 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 from torchvision.models import resnet18
 
+from pasta.explanations.image import impute
 from pasta.metrics.api import Inputs, Wanted, cost, curves, evaluate, measure
 from pasta.metrics.forward import forward_rows
-from pasta.metrics.removal import impute
 from tests.metrics.known import sparse_solve
 
 QUANTUS: Any = quantus  # its types do not show the metrics

@@ -26,10 +26,11 @@ from torchvision.models import resnet50
 
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Given, View, raw_maps
-from pasta.explanations.cam import scorecam
-from pasta.explanations.lime import coefficients
-from pasta.explanations.shap import shapley_values
-from pasta.explanations.superpixels import number_of, segment
+from pasta.explanations.image import segment
+from pasta.explanations.methods.cam import scorecam
+from pasta.explanations.methods.lime import coefficients
+from pasta.explanations.methods.shap import shapley_values
+from pasta.explanations.superpixels import number_of
 from pasta.models.resnet import ScaledResNet
 from tests.benchmarks.test_ratios import timed
 

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 from torchvision.models import SwinTransformer
 
-from pasta.explanations.ablation import ablated_value, ablationcam, channel_axis
 from pasta.explanations.base import Given, View
 from pasta.explanations.hooks import hooked
 from pasta.explanations.layers import Tokens, channels_last
+from pasta.explanations.methods.ablation import ablated_value, ablationcam, channel_axis
 from tests.explanations.families import output_of, replaced, residual_view, transformer_view
 from tests.explanations.networks import pictures, small_view
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.self_explaining import linear_contributions, reference
+from pasta.explanations.methods.self_explaining import linear_contributions, reference
 from pasta.models.base import MODELS, ConceptModel
 from pasta.models.clip import FOLDER, open_model, save_clip
 from pasta.models.clip_concepts import ClipLinearRecipe, LaboRecipe

@@ -14,15 +14,15 @@ from sklearn.linear_model import Ridge
 from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.concept_perturbation import (
+from pasta.explanations.methods.concept_perturbation import (
     kept_minus_hidden,
     lime_masks,
     lime_weights,
     masked_probabilities,
     rise_masks,
 )
-from pasta.explanations.lime import ridge
-from pasta.explanations.self_explaining import reference
+from pasta.explanations.methods.lime import ridge
+from pasta.explanations.methods.self_explaining import reference
 from pasta.models.base import torch_generator
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe, LinearHead
 from pasta.models.settings import ConceptBottleneckParams

@@ -12,7 +12,7 @@ from torchvision.models import swin_t
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View, shared_pass
-from pasta.explanations.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
+from pasta.explanations.methods.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
 from pasta.models.base import Normalise
 from pasta.models.resnet import ScaledResNet
 from tests.explanations.families import lively, residual, transformer, transformer_view

@@ -16,8 +16,8 @@ from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.catalog import technique, techniques
-from pasta.explanations.gradients import CalledInTurn, split_shared_modules
 from pasta.explanations.masking import halve_until_it_fits
+from pasta.explanations.methods.gradients import CalledInTurn, split_shared_modules
 from pasta.explanations.settings import MethodsParams
 from tests.explanations.families import lively, residual, transformer
 from tests.explanations.networks import SmallNet, global_states, pictures

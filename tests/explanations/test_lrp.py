@@ -16,7 +16,7 @@ from zennit.composites import EpsilonPlusFlat
 from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
-from pasta.explanations.lrp import (
+from pasta.explanations.methods.lrp import (
     RelevanceMode,
     is_plain,
     relevance_by_mode,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.rise import Masks, cell_length, importance, random_masks, rise
+from pasta.explanations.methods.rise import Masks, cell_length, importance, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 

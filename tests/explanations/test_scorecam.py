@@ -16,7 +16,7 @@ from torchvision.models.vision_transformer import VisionTransformer
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import METHODS, Given, View, raw_maps
-from pasta.explanations.cam import channel_scores, scorecam
+from pasta.explanations.methods.cam import channel_scores, scorecam
 from tests.explanations.networks import in_quadrant, pictures, small_view
 
 torch.set_num_threads(1)

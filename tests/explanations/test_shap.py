@@ -14,9 +14,10 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.image import segment
+from pasta.explanations.methods.shap import coalitions, shap, shapley_values
 from pasta.explanations.settings import ShapParams
-from pasta.explanations.shap import coalitions, shap, shapley_values
-from pasta.explanations.superpixels import number_of, segment
+from pasta.explanations.superpixels import number_of
 from tests.explanations.networks import (
     global_states,
     in_quadrant,

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.shap import coalitions, solve
+from pasta.explanations.methods.shap import coalitions, solve
 from pasta.models.base import torch_generator
 
 torch.set_num_threads(1)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate
 
-from pasta.metrics.removal import impute, make_imputation
+from pasta.explanations.image import impute
+from pasta.metrics.removal import make_imputation
 from tests.metrics.known import literal_imputation, sparse_solve
 
 

@@ -11,11 +11,11 @@ import quantus as peer
 import torch
 from torch import Tensor, nn
 
+from pasta.explanations.image import impute
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
-from pasta.metrics.removal import impute
+from pasta.metrics.own.correlation import correlate_subsets, score_falls
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps

@@ -441,7 +441,7 @@ def _explain(
         view,
         lambda part: images[part],
         targets,
-        dict(explain.methods),
+        explain.methods,
         params.seed,
         explain.batch_size,
         explain.budget,
