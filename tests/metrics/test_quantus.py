@@ -51,7 +51,7 @@ def ask(metric: Any, model: nn.Module, images: Tensor, maps: Tensor, **more: Any
             y_batch=more.pop("targets", TARGETS),
             a_batch=maps[:, None].numpy().copy(),
             channel_first=True,
-            softmax=True,
+            softmax=more.pop("softmax", True),
             **more,
         )
 
@@ -260,3 +260,36 @@ def test_zero_maps_stop_quantus_or_get_numbers_and_have_a_status_here(name: str,
     )
     assert statuses == ["ok", "zero", "ok"]
     assert np.isnan(values).tolist() == [False, True, False]
+
+
+def test_quantus_takes_a_sparse_map_for_less_sparse_than_it_is() -> None:
+    """It adds 1e-7 to each of 50,176 pixels, as much as 0.5 % of the only one that has any."""
+    maps = torch.zeros(1, 224, 224)
+    maps[0, 3, 5] = 1
+    metric = quantus.Sparseness(abs=True, normalise=True, **QUIET)
+    (theirs,) = ask(metric, SmallNet(), torch.zeros(1, 3, 224, 224), maps, targets=TARGETS[:1])
+    exact = 1 - 1 / 224**2
+    assert evaluate("sparseness", maps=maps)[0] == pytest.approx(exact, abs=1e-6)
+    assert exact - theirs > 0.004
+
+
+def test_quantus_removes_equally_relevant_pixels_by_their_place() -> None:
+    """Of a map with a single relevant pixel nothing says which of the others go first."""
+
+    class Upper(nn.Module):
+        """Class 1 is how bright the upper half is."""
+
+        def forward(self, images: Tensor) -> Tensor:
+            bright = images[:, :, : images.shape[2] // 2].mean((1, 2, 3))
+            return torch.stack([1 - bright, bright], 1)
+
+    images, maps = torch.ones(1, 1, 16, 16), torch.zeros(1, 16, 16)
+    maps[0, 0, 0] = 1
+    metric = quantus.PixelFlipping(
+        features_in_step=128, perturb_baseline=0.0, normalise=False, abs=False, **QUIET
+    )
+    given: Any = {"images": images, "targets": [1], "softmax": False, "steps": 2}
+    ours = curves("pixel_flipping", maps=maps, model=Upper(), **given)[0]
+    theirs = ask(metric, Upper(), images, maps, targets=np.array([1]), softmax=False)[0]
+    assert ours[1] == pytest.approx(0.5, abs=0.15)  # half of the pixels, half of the score
+    assert abs(theirs[0] - 0.5) > 0.3
