@@ -22,7 +22,7 @@ SIZE = 224
 QUIET = {"disable_warnings": True, "display_progressbar": False}
 RAW: dict[str, Any] = {"normalise": False, "abs": False, "return_aggregate": False}
 TARGETS = np.array([0, 1])
-STEPS, RUNS, PIXELS, SAMPLES = 14, 20, 1000, 5
+STEPS, RUNS, PIXELS, SAMPLES = 12, 20, 1000, 5
 STEP = 3 * SIZE * SIZE // STEPS  # features, that is channels of pixels
 MAP_METRICS: list[tuple[str, str, bool, str]] = [
     ("sparseness", "Sparseness", True, "exact for sparse maps"),
@@ -30,7 +30,7 @@ MAP_METRICS: list[tuple[str, str, bool, str]] = [
     ("effective_complexity", "EffectiveComplexity", True, ""),
     ("pointing_game", "PointingGame", False, ""),
     ("relevance_mass", "RelevanceMassAccuracy", False, ""),
-    ("relevance_rank", "RelevanceRankAccuracy", False, ""),
+    ("relevance_rank", "RelevanceRankAccuracy", False, "equal pixels count by their mean"),
 ]
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
-from pasta.metrics.base import Batch
+from pasta.metrics.base import METRICS, Batch
 from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
 from pasta.metrics.removal import impute
@@ -271,6 +271,19 @@ def test_quantus_takes_a_sparse_map_for_less_sparse_than_it_is() -> None:
     exact = 1 - 1 / 224**2
     assert evaluate("sparseness", maps=maps)[0] == pytest.approx(exact, abs=1e-6)
     assert exact - theirs > 0.004
+
+
+def test_quantus_ranks_equally_relevant_pixels_by_their_place() -> None:
+    """All but one pixel are equally relevant: a quarter of them lies in any quarter."""
+    maps, masks = torch.full((2, 16, 16), 0.5), torch.zeros(2, 16, 16, dtype=torch.bool)
+    masks[0, :4], masks[1, 12:], maps[:, 8, 8] = True, True, 0.0
+    metric = quantus.RelevanceRankAccuracy(abs=False, normalise=False, **QUIET)
+    images = torch.zeros(2, 3, 16, 16)
+    given: Any = {"s_batch": masks[:, None].numpy(), "targets": TARGETS[:2]}
+    theirs = ask(metric, SmallNet(), images, maps, **given)
+    batch = Batch(maps, masks=masks.float())
+    assert METRICS["relevance_rank"](batch, None).values.tolist() == pytest.approx([64 / 255] * 2)
+    assert abs(theirs[0] - theirs[1]) > 0.5
 
 
 def test_quantus_removes_equally_relevant_pixels_by_their_place() -> None:
