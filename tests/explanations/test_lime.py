@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from pasta.explanations.base import Given, View
-from pasta.explanations.lime import coefficients, kernel, lime, random_switches, ridge
+from pasta.explanations.lime import coefficients, lime, random_switches, ridge
 from pasta.explanations.settings import LimeParams
 from pasta.explanations.superpixels import (
     Segmenter,
@@ -103,12 +103,6 @@ def test_ridge_of_several_problems_equals_scikit_learns_of_each() -> None:
     for number in range(3):
         peer = Ridge(alpha=0.7).fit(inputs[number], values[number], weights[number])
         np.testing.assert_allclose(found[number].numpy(), peer.coef_, rtol=1e-9)
-
-
-def test_the_kernel_is_one_for_the_whole_image_and_falls_with_what_is_hidden() -> None:
-    switches = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).bool()
-    expected = [1.0, *(math.exp(-((1 - s) ** 2) / 2) for s in (math.sqrt(0.75), 0.5, 0.0))]
-    assert kernel(switches, 1.0).tolist() == pytest.approx(expected)
 
 
 def test_switches_begin_with_the_whole_image_and_are_fair() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View
-from pasta.explanations.rise import Masks, cell_length, random_masks, rise
+from pasta.explanations.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 
@@ -62,11 +62,6 @@ def test_masks_are_random_within_their_limits() -> None:
     assert float(built.min()) >= 0
     assert float(built.max()) <= 1 + 1e-6
     np.testing.assert_allclose(built.mean(0).numpy(), 0.4, atol=0.05)
-
-
-@pytest.mark.parametrize(("cells", "length", "expected"), [(7, 224, 32), (6, 96, 16), (8, 97, 13)])
-def test_cells_cover_the_image(cells: int, length: int, expected: int) -> None:
-    assert cell_length(cells, length) == expected
 
 
 def test_maps_are_those_of_the_papers_formula() -> None:

@@ -13,10 +13,6 @@ from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import METRICS, Batch
-from pasta.metrics.correlation import correlate_subsets, score_falls
-from pasta.metrics.forward import scorer_of
-from pasta.metrics.removal import impute
-from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 
@@ -72,40 +68,6 @@ def test_pixel_flipping_curves() -> None:
         steps=12,
     )
     np.testing.assert_allclose(found[:, 1:], expected, atol=LIMIT)
-
-
-def test_faithfulness_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, images, maps = Grey().eval(), pictures(3)[:, :1], random_maps(3)
-    random, drawn = np.random.default_rng(0), list[Any]()
-
-    def choose(number: int, size: int, replace: bool) -> Any:
-        drawn.append(random.choice(number, size, replace=replace))
-        return drawn[-1]
-
-    metric = quantus.FaithfulnessCorrelation(
-        nr_runs=30,
-        subset_size=20,
-        perturb_baseline=0.0,
-        normalise=False,
-        abs=False,
-        return_aggregate=False,
-        **QUIET,
-    )
-    monkeypatch.setattr(np.random, "choice", choose)
-    expected = ask(metric, model, images, maps)
-    monkeypatch.undo()
-    # It draws run by run, and image by image within a run.
-    subsets = torch.from_numpy(np.stack(drawn)).view(30, 3, 20).transpose(0, 1)
-    batch = Batch(
-        maps,
-        rows=10,
-        images=images,
-        targets=torch.from_numpy(TARGETS),
-        scorer=scorer_of(model, images, True, False),
-    )
-    falls = score_falls(batch, DEFAULTS.faithfulness_correlation, list(subsets))
-    found = correlate_subsets(batch, list(subsets), falls)
-    np.testing.assert_allclose(found.values.numpy(), expected, atol=LIMIT)
 
 
 def test_max_sensitivity() -> None:
@@ -172,16 +134,6 @@ def test_localisation(name: str, peer: str) -> None:
     metric = getattr(quantus, peer)(abs=False, normalise=False, **QUIET)
     expected = ask(metric, SmallNet(), pictures(3), maps, s_batch=masks[:, None].numpy())
     np.testing.assert_allclose(evaluate(name, maps=maps, masks=masks), expected, atol=LIMIT)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
-def test_linear_imputation(share: float) -> None:
-    image = pictures(1, 20)
-    removed = random_maps(1, 20) < share
-    numbers = removed.flatten().nonzero()[:, 0].numpy()
-    function: Any = quantus.functions.perturb_func.noisy_linear_imputation
-    expected = function(arr=image[0].numpy(), indices=numbers, noise=0.0)
-    np.testing.assert_allclose(impute(image, removed)[0].numpy(), expected, atol=LIMIT)
 
 
 ROAD: dict[str, Any] = {"percentages": [5, 30, 60, 90]}
