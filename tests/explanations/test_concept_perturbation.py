@@ -64,14 +64,6 @@ def by_hand(given: Given, image: int, mask: Tensor) -> float:
 
 
 @pytest.mark.parametrize("key", PERTURBATION)
-def test_methods_are_registered_for_both_backbones(key: str) -> None:
-    about = METHODS.entry(key).metadata
-    assert about["backbones"] == ("clip_qda", "concept_bottleneck")
-    kinds = about["attribution"], about["stage"], about["sign"]
-    assert kinds == ("concepts", "post-hoc", "signed")
-
-
-@pytest.mark.parametrize("key", PERTURBATION)
 def test_results_do_not_depend_on_batch_or_order(key: str) -> None:
     assert_independent_of_batch_and_order(key, gaussian_model(9), images_of(random_scores(4, 9)))
 

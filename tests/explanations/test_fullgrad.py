@@ -213,11 +213,6 @@ def test_the_method_uses_the_shared_pass_or_makes_its_own() -> None:
     torch.testing.assert_close(maps, fullgrad(Given(view, images, TARGETS)))
 
 
-def test_without_a_layer_square_tokens_still_find_their_places() -> None:
-    view, images = transformer_view(), pictures(3, 32)
-    torch.testing.assert_close(whole(View(view.network), images).maps, whole(view, images).maps)
-
-
 class Failing(SmallNet):
     """Fails behind its layers."""
 

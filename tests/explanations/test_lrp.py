@@ -122,6 +122,15 @@ def test_our_mode_and_zennit_agree_where_zennit_sees_all(
     torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-4 * float(theirs.abs().max()))
 
 
+def test_neither_batch_nor_order_matter_to_zennit() -> None:
+    network, images = exact(residual(), pictures(3, 64))
+    together = relevance_by_zennit(network, images, torch.tensor([1, 3, 0]), LrpParams())
+    turned = relevance_by_zennit(network, images.flip(0), torch.tensor([0, 3, 1]), LrpParams())
+    torch.testing.assert_close(turned, together.flip(0))
+    alone = relevance_by_zennit(network, images[1:2], torch.tensor([3]), LrpParams())
+    torch.testing.assert_close(alone[0], together[1])
+
+
 def test_the_defaults_are_zennits_epsilon_plus_flat() -> None:
     network, images = plain()[:2].append(nn.Flatten()).append(nn.Linear(6 * 36, 5)), pictures(2, 8)
     with Gradient(network, EpsilonPlusFlat()) as attributor:

@@ -167,11 +167,3 @@ def test_values_on_a_gpu_are_those_of_the_processor(name: str, options: dict[str
     here = evaluate(name, model=network, **given)
     there = evaluate(name, model=network.to("cuda"), **given)
     np.testing.assert_allclose(there, here, atol=1e-3, rtol=1e-3)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
-def test_the_core_of_a_metric_stays_on_a_gpu(name: str, options: dict[str, Any]) -> None:
-    found = computed(name, options, torch.device("cuda"))
-    assert found.values.device.type == "cuda"
