@@ -107,8 +107,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     unneeded = shutil.ignore_patterns("__pycache__", "data", "annotations", "figures", "*.pdf")
     for folder in ("pasta", "analysis", "reports", "pipelines"):
         shutil.copytree(ROOT / folder, project / folder, ignore=unneeded)
-    for file in ("dvc.yaml", "pasta_xai.py"):
-        shutil.copy(ROOT / file, project / file)
+    shutil.copy(ROOT / "dvc.yaml", project / "dvc.yaml")
     for name, text in FILES.items():
         assert not (project / name).exists()
         (project / name).write_text(text.lstrip())
@@ -156,17 +155,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-import pasta_xai
 from pasta import evaluate, explain
 from pasta.config import load_params
 from pasta.metrics.api import get_settings
+from reports.command import main
 from tests.studies.ratings.small_group import IMAGES, SIDE, write_group
 
 
 def listed(*words):
     said, sys.argv[1:] = io.StringIO(), words
     with redirect_stdout(said), suppress(SystemExit):
-        pasta_xai.main()
+        main()
     return said.getvalue()
 
 
