@@ -72,6 +72,7 @@ METHODS = {
     "deeplift": "DeepLIFT",
     "gradient_shap": "Gradient SHAP",
     "occlusion": "Occlusion",
+    "lrp": "LRP",
     "kpca_cam": "KPCA-CAM",
     "finer_cam": "Finer-CAM",
     "shapley_cam": "Shapley-CAM",
