@@ -57,7 +57,8 @@ def explain(
     methods
         Keys as listed by ``pasta techniques`` (gradcam, eigencam, lime, ...); captum's saliency,
         input_x_gradient, integrated_gradients, smoothgrad, guided_backprop, deeplift,
-        gradient_shap, occlusion; and grad-cam's kpca_cam, finer_cam, shapley_cam, random_cam.
+        gradient_shap, occlusion; zennit's lrp (plain CNNs, ours elsewhere); and grad-cam's
+        kpca_cam, finer_cam, shapley_cam, random_cam.
     target_layer
         Where CAM methods look, a module or its dotted name; None finds it for the torchvision and
         timm families.

@@ -13,10 +13,10 @@ KEYS = (
     "eigengradcam layercam fullgrad dff shap lime rise bcos xnesyl clip_linear clip_qda labo "
     "lime_cbm shap_cbm rise_cbm"
 )
-# Computed by captum and grad-cam, for any model: not part of the experiment.
+# Computed by captum, zennit and grad-cam, for any model: not part of the experiment.
 EXTRAS = (
     "saliency input_x_gradient integrated_gradients smoothgrad guided_backprop deeplift "
-    "gradient_shap occlusion kpca_cam finer_cam shapley_cam random_cam"
+    "gradient_shap occlusion lrp kpca_cam finer_cam shapley_cam random_cam"
 )
 
 

@@ -52,8 +52,10 @@ _PLAIN_FORWARDS = {
     Bottleneck.forward,
     ResNetClassifier.forward,
 }
-_PLAIN_LAYERS = (Linear, BatchNorm, Activation, AvgPool, MaxPool)
-_NO_CHANGE = (nn.Identity, nn.Dropout, nn.Dropout2d, nn.Flatten, Normalise)
+_PLAIN_LAYERS = (
+    *(Linear, BatchNorm, Activation, AvgPool, MaxPool),
+    *(nn.Identity, nn.Dropout, nn.Dropout2d, nn.Flatten, Normalise),
+)
 
 
 @method(
@@ -85,13 +87,13 @@ def is_plain(network: nn.Module) -> bool:
     Sequences of convolutions, linear layers, batch norms, activations and poolings are plain, and
     so are torchvision's AlexNet, VGG and ResNet.
     """
-    return all(
-        isinstance(module, (*_PLAIN_LAYERS, *_NO_CHANGE))
-        and not isinstance(module, nn.MultiheadAttention)
-        if not list(module.children())
-        else type(module).forward in _PLAIN_FORWARDS
-        for module in network.modules()
-    )
+    return all(_is_plain_module(module) for module in network.modules())
+
+
+def _is_plain_module(module: nn.Module) -> bool:
+    if list(module.children()):
+        return type(module).forward in _PLAIN_FORWARDS
+    return isinstance(module, _PLAIN_LAYERS) and not isinstance(module, nn.MultiheadAttention)
 
 
 def relevance_by_zennit(
