@@ -1,4 +1,4 @@
-"""How well annotators agree: with the mode, with each other, per question and kind."""
+"""How well raters agree: with the mode, with each other, per item and group of units."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ def agreement_with_mode(
     ratings: pd.DataFrame,
     *,
     categories: Sequence[int] = LIKERT,
-    cluster: str = "sample_id",
+    cluster: str = "unit",
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Quadratic kappa of each annotator against the mode of the votes, per question and over all.
+    """Quadratic kappa of each rater against the mode of the votes, per item and over all.
 
-    Two labels are compared with. ``as_published``: the mode of all votes, the annotator's own among
-    them, as in the PASTA papers (doi:10.48550/arXiv.2411.02470); with five votes the annotator
-    pulls the label along. ``leave_one_out``: the mode of the others' votes, the honest ceiling of a
-    score that has not seen the annotator. Ties go to the smallest star; samples with a single vote
-    do not count.
+    Two labels are compared with. ``as_published``: the mode of all votes, the rater's own among
+    them, as published studies often do; with five votes the rater pulls the label along.
+    ``leave_one_out``: the mode of the others' votes, the fair ceiling of a score that has not seen
+    the rater. Ties go to the smallest category; units with a single vote do not count.
 
     The interval is a percentile bootstrap over clusters; all rows see the same resamples. The row
-    of the annotator "mean" is the mean over annotators with its interval for these annotators.
+    of the rater "mean" is the mean over raters with its interval for these raters.
 
     Returns
     -------
     DataFrame
-        question ("all": votes of all questions together), annotator_id, label, n, estimate, low,
+        item ("all": votes of all items together), rater, label, n, estimate, low,
         high, note
     """
     votes = read_votes(ratings, categories, cluster)
@@ -48,9 +47,9 @@ def agreement_with_mode(
     }
     options = (resamples, seed)
     frames = [
-        _kappas(votes, votes.codes, other, votes.annotators.tolist(), "annotator_id", options)
+        _kappas(votes, votes.codes, other, votes.raters.tolist(), "rater", options)
         .assign(label=name)
-        .pipe(_reorder, ["question", "annotator_id", "label"])
+        .pipe(_reorder, ["item", "rater", "label"])
         for name, other in labels.items()
     ]
     return pd.concat(frames, ignore_index=True)
@@ -60,58 +59,58 @@ def pairwise_agreement(
     ratings: pd.DataFrame,
     *,
     categories: Sequence[int] = LIKERT,
-    cluster: str = "sample_id",
+    cluster: str = "unit",
     resamples: int = 1_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Quadratic kappa of every two annotators on the samples both rated, per question and over all.
+    """Quadratic kappa of every two raters on the units both rated, per item and over all.
 
     Returns
     -------
     DataFrame
-        question, first, second, n, estimate, low, high, note; the row with "mean" in first and
+        item, first, second, n, estimate, low, high, note; the row with "mean" in first and
         second is the mean over pairs (Light's kappa, doi:10.1037/h0031643).
     """
     votes = read_votes(ratings, categories, cluster)
-    pairs = list(combinations(range(len(votes.annotators)), 2))
+    pairs = list(combinations(range(len(votes.raters)), 2))
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
-    names = [(votes.annotators[one], votes.annotators[two]) for one, two in pairs]
+    names = [(votes.raters[one], votes.raters[two]) for one, two in pairs]
     options = (resamples, seed)
     frame = _kappas(votes, votes.codes[:, first], votes.codes[:, second], names, "pair", options)
     frame["first"] = [MEAN if pair == MEAN else pair[0] for pair in frame["pair"]]
     frame["second"] = [MEAN if pair == MEAN else pair[1] for pair in frame["pair"]]
-    return _reorder(frame.drop(columns="pair"), ["question", "first", "second"])
+    return _reorder(frame.drop(columns="pair"), ["item", "first", "second"])
 
 
 def agreement_summary(
     ratings: pd.DataFrame,
     *,
     categories: Sequence[int] = LIKERT,
-    cluster: str = "sample_id",
+    cluster: str = "unit",
     resamples: int = 2_000,
     seed: int = 0,
     pairs: bool = True,
     with_mode: pd.DataFrame | None = None,
     two: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Every measure of agreement for each question.
+    """Every measure of agreement for each item.
 
-    ``pairs=False`` leaves pairwise_kappa out: its cost grows with the square of the annotators.
+    ``pairs=False`` leaves pairwise_kappa out: its cost grows with the square of the raters.
     ``with_mode`` and ``two`` are the tables of :func:`agreement_with_mode` and
     :func:`pairwise_agreement` of the same ratings and options, if they are there already.
 
     Returns
     -------
     DataFrame
-        question, measure (krippendorff_ordinal, fleiss, icc1, icc1k, pairwise_kappa,
+        item, measure (krippendorff_ordinal, fleiss, icc1, icc1k, pairwise_kappa,
         mode_kappa_as_published, mode_kappa_leave_one_out; the kappas are quadratic and the mean
-        over pairs or annotators), n, estimate, low, high, p, note. n counts samples for the first
+        over pairs or raters), n, estimate, low, high, p, note. n counts units for the first
         four measures, pairs of ratings for the others.
     """
     votes = read_votes(ratings, categories, cluster)
     boot = {"resamples": resamples, "seed": seed}
     rows: list[dict[str, object]] = []
-    for number, question in enumerate(votes.questions):
+    for number, item in enumerate(votes.items):
         matrix = votes.ratings(number).T
         forms = icc(matrix).set_index("form")
         found = {
@@ -124,37 +123,102 @@ def agreement_summary(
         }
         for measure, row in found.items():
             kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
-            rows.append({"question": question, "measure": measure, **kept, "p": row.get("p")})
+            rows.append({"item": item, "measure": measure, **kept, "p": row.get("p")})
     shared = {"categories": categories, "cluster": cluster, **boot}
     if with_mode is None:
         with_mode = agreement_with_mode(ratings, **shared)  # type: ignore[arg-type]
-    with_mode = with_mode[with_mode["annotator_id"] == MEAN]
+    with_mode = with_mode[with_mode["rater"] == MEAN]
     with_mode = with_mode.assign(measure="mode_kappa_" + with_mode["label"])
     means = [with_mode]
     if pairs:
         if two is None:
             two = pairwise_agreement(ratings, **shared)  # type: ignore[arg-type]
         means.insert(0, two[two["first"] == MEAN].assign(measure="pairwise_kappa"))
-    columns = ["question", "measure", "n", "estimate", "low", "high", "p", "note"]
+    columns = ["item", "measure", "n", "estimate", "low", "high", "p", "note"]
     frames = [pd.DataFrame(rows, columns=columns)]
     frames += [frame.reindex(columns=columns) for frame in means]
     joined = pd.concat([frame for frame in frames if len(frame)] or frames, ignore_index=True)
     joined["p"] = joined["p"].astype(np.float64)
-    return joined.sort_values(["question"], kind="stable", ignore_index=True)
+    return joined.sort_values(["item"], kind="stable", ignore_index=True)
 
 
-def agreement_by_kind(ratings: pd.DataFrame, **options: object) -> pd.DataFrame:
-    """:func:`agreement_summary` of each kind of explanation, named in a first column."""
+def agreement_by(ratings: pd.DataFrame, column: str, **options: object) -> pd.DataFrame:
+    """:func:`agreement_summary` of each group of units that a column names, in a first column."""
     frames = []
-    for kind, part in ratings.dropna(subset=["kind"]).groupby("kind", sort=True):
+    for group, part in ratings.dropna(subset=[column]).groupby(column, sort=True):
         frame = agreement_summary(part, **options)  # type: ignore[arg-type]
-        frame.insert(0, "kind", kind)
+        frame.insert(0, column, group)
         frames.append(frame)
     if frames:
         return pd.concat(frames, ignore_index=True)
     empty = agreement_summary(ratings.iloc[:0], **options)  # type: ignore[arg-type]
-    empty.insert(0, "kind", pd.Series(dtype=object))
+    empty.insert(0, column, pd.Series(dtype=object))
     return empty
+
+
+def agreement_differences(
+    ratings: pd.DataFrame,
+    column: str,
+    *,
+    categories: Sequence[int] = LIKERT,
+    cluster: str = "unit",
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Difference between two groups of units in the mean kappa with the mode of the others.
+
+    Raters are their own comparison: the estimate is the mean, over raters who have a quadratic
+    kappa on both groups, of the difference of the two. The interval is a percentile bootstrap over
+    clusters, which may have units of both groups.
+
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating, and the one that names the group of the unit.
+
+    Returns
+    -------
+    DataFrame with item ("all": all items together), first, second, n (raters),
+    estimate, low, high, note; a row for every two groups
+    """
+    columns = ["item", "first", "second", "n", "estimate", "low", "high", "note"]
+    known = ratings[ratings[column].notna() & ratings["rating"].notna()]
+    groups = sorted(known[column].astype(str).unique())
+    if len(groups) < 2:
+        return pd.DataFrame(columns=columns)
+    votes = read_votes(known, categories, cluster)
+    of = known.drop_duplicates("unit").set_index("unit")[column].astype(str)
+    group = of.reindex(votes.units).to_numpy(object)
+    others = modes_without_own(votes)
+    size = len(votes.raters)
+    parts: list[tuple[object, Matrix]] = []
+    for number, item in enumerate(votes.items):
+        own = np.concatenate([np.where(group == one, votes.codes[number], -1) for one in groups])
+        label = np.tile(others[number], (len(groups), 1))
+        parts.append((item, sum_by_cluster(own, label, votes.clusters)))
+    if len(parts) > 1:
+        parts.append((ALL, np.sum([sums for _, sums in parts], axis=0)))
+    rows: list[tuple[object, ...]] = []
+    for item, sums in parts:
+        estimates = kappa_from_sums(sums.sum(0))
+        drawn = bootstrap_kappa(sums, resamples, seed)
+        for one, two in combinations(range(len(groups)), 2):
+            first, second = (slice(place * size, (place + 1) * size) for place in (one, two))
+            apart = estimates[first] - estimates[second]
+            both = np.isfinite(apart)
+            names = (item, groups[one], groups[two], int(both.sum()))
+            if not both.any():
+                none = "no rater has a kappa on both groups"
+                rows.append((*names, np.nan, np.nan, np.nan, none))
+                continue
+            between = (drawn[:, first] - drawn[:, second])[:, both].mean(1)
+            low, high = (float(end[0]) for end in percentile_interval(between[:, None]))
+            alone = len(sums) < 2
+            note = "kappa is undefined in too many resamples" if np.isnan(low) else ""
+            ends = (np.nan, np.nan) if alone else (low, high)
+            note = "no interval from fewer than two clusters" if alone else note
+            rows.append((*names, float(apart[both].mean()), *ends, note))
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _kappas(
@@ -165,15 +229,15 @@ def _kappas(
     column: str,
     options: tuple[int, int],
 ) -> pd.DataFrame:
-    """Kappa of ``a`` and ``b`` (questions x names x samples) with intervals and their means."""
-    head = ["question", column, "n", "estimate", "low", "high", "note"]
+    """Kappa of ``a`` and ``b`` (items x names x units) with intervals and their means."""
+    head = ["item", column, "n", "estimate", "low", "high", "note"]
     resamples, seed = options
     rows: list[tuple[object, ...]] = []
     together: Matrix | None = None
     draws = draw_once(int(votes.clusters.max(initial=-1)) + 1, resamples, seed)
 
-    def add(question: object, sums: Matrix) -> None:
-        """The rows of one question; the seed gives each question the same resamples."""
+    def add(item: object, sums: Matrix) -> None:
+        """The rows of one item; the seed gives each item the same resamples."""
         total = sums.sum(0)
         estimates = kappa_from_sums(total)
         drawn = bootstrap_kappa(sums, resamples, seed, draws)
@@ -187,13 +251,13 @@ def _kappas(
         lines.append((MEAN, n.sum(), _mean(estimates), middle[0][0], middle[1][0]))
         for name, count, *found in lines:
             numbers = [float(value) for value in found]
-            rows.append((question, name, int(count), *numbers, _note(count, numbers, len(sums))))
+            rows.append((item, name, int(count), *numbers, _note(count, numbers, len(sums))))
 
-    for number, question in enumerate(votes.questions if names else []):
+    for number, item in enumerate(votes.items if names else []):
         sums = sum_by_cluster(a[number], b[number], votes.clusters)
-        add(question, sums)
+        add(item, sums)
         together = sums if together is None else together + sums
-    if together is not None and len(votes.questions) > 1:
+    if together is not None and len(votes.items) > 1:
         add(ALL, together)
     return pd.DataFrame(rows, columns=head)
 

@@ -1,4 +1,4 @@
-"""Do groups of annotators rate or agree differently? Levels, tests, equivalence and power."""
+"""Do groups of raters rate or agree differently? Levels, tests, equivalence and power."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from analysis.annotators import FACTORS, annotator_values, demographics
 from analysis.contrasts import (
     Contrast,
     contrast_row,
@@ -19,6 +18,7 @@ from analysis.contrasts import (
     slope,
     welch,
 )
+from analysis.raters import FACTORS, demographics, rater_values
 from analysis.resampling import holm, notes
 from analysis.votes import ALL, LIKERT
 
@@ -30,39 +30,39 @@ ALPHA = 0.05
 OTHERS = "all others"
 MOST_EXACT = 20_000  # up to so many arrangements of two groups are all tried
 
-_HEAD = ["measure", "question", "factor"]
+_HEAD = ["measure", "item", "factor"]
 _TEST_COLUMNS = [*_HEAD, "comparison", "effect", "n", "estimate", "low", "high", "p", "p_holm"]
 _TEST_COLUMNS += ["margin", "p_equivalence", "smallest_effect", "verdict", "note"]
 
 
 def group_summary(
     ratings: pd.DataFrame,
-    annotators: pd.DataFrame | None,
+    raters: pd.DataFrame | None,
     *,
     categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
-    """Mean level and agreement of each group of annotators, annotators counting alike (Figure 12).
+    """Mean level and agreement of each group of raters, each rater counting the same.
 
     Parameters
     ----------
     ratings
-        Columns sample_id, annotator_id, question, rating.
-    annotators
-        Columns annotator_id and any of age, sex, country; or None.
+        Columns unit, rater, item, rating.
+    raters
+        Columns rater and any of age, sex, country; or None.
     categories
         The whole scale in its order.
 
     Returns
     -------
-    DataFrame with measure (see :func:`analysis.annotators.annotator_values`), question,
-    factor, group, n (annotators), estimate, low, high (t interval over annotators), note. A factor
+    DataFrame with measure (see :func:`analysis.raters.rater_values`), item,
+    factor, group, n (raters), estimate, low, high (t interval over raters), note. A factor
     that nobody stated has one row that says so.
     """
-    values, people, missing = _prepare(ratings, annotators, categories)
+    values, people, missing = _prepare(ratings, raters, categories)
     rows: list[dict[str, object]] = []
-    for (measure, question), here in values.groupby(["measure", "question"], sort=False):
+    for (measure, item), here in values.groupby(["measure", "item"], sort=False):
         for factor in FACTORS:
-            head = {"measure": measure, "question": question, "factor": factor}
+            head = {"measure": measure, "item": item, "factor": factor}
             labels = people[factor].to_numpy(object)
             groups = _group_names(labels)
             if not groups:
@@ -77,20 +77,20 @@ def group_summary(
 
 def group_tests(
     ratings: pd.DataFrame,
-    annotators: pd.DataFrame | None,
+    raters: pd.DataFrame | None,
     *,
     margins: Mapping[str, float] = MARGINS,
     categories: Sequence[int] = LIKERT,
     permutations: int = 10_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Differences between groups of annotators, with what can and what cannot be claimed.
+    r"""Differences between groups of raters, with what can and what cannot be claimed.
 
-    Annotators are the unit. A factor with two groups gives their difference; one with more gives
+    Raters are the unit. A factor with two groups gives their difference; one with more gives
     the share of spread between groups (``effect`` is eta_squared) and each group against all
     others; age also gives a slope per ten years. Intervals are Welch's t intervals, p comes from
-    permuting annotators' labels, ``p_holm`` corrects it among the tests of the same measure that
-    are as detailed: over all questions or per question, and one test per factor or the follow-up
+    permuting raters' labels, ``p_holm`` corrects it among the tests of the same measure that
+    are as detailed: over all items or per item, and one test per factor or the follow-up
     of each group against all others. ``p_equivalence`` tests that the
     difference is smaller than the margin, and ``smallest_effect`` is what would have been found
     with 80 % power. The verdict is one of
@@ -101,10 +101,10 @@ def group_tests(
 
     Parameters
     ----------
-    ratings, annotators, categories
+    ratings, raters, categories
         As for :func:`group_summary`.
     margins
-        The largest negligible difference of each measure: in stars, or in kappa.
+        The largest negligible difference of each measure: in steps of the scale, or in kappa.
 
     References
     ----------
@@ -112,12 +112,12 @@ def group_tests(
 
     Returns
     -------
-    DataFrame with measure, question, factor, comparison, effect (difference, eta_squared or
+    DataFrame with measure, item, factor, comparison, effect (difference, eta_squared or
     slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict, note
     """
-    values, people, missing = _prepare(ratings, annotators, categories)
+    values, people, missing = _prepare(ratings, raters, categories)
     rows: list[dict[str, object]] = []
-    for (measure, question), here in values.groupby(["measure", "question"], sort=False):
+    for (measure, item), here in values.groupby(["measure", "item"], sort=False):
         y = here["estimate"].to_numpy(np.float64)
         margin = margins.get(str(measure), np.nan)
         found = _age_rows(y, people["age"].to_numpy(), margin, missing["age"], permutations, seed)
@@ -126,10 +126,10 @@ def group_tests(
             found += _factor_rows(
                 y, labels, factor, margin, missing[factor], permutations=permutations, seed=seed
             )
-        rows += [{"measure": measure, "question": question} | row for row in found]
+        rows += [{"measure": measure, "item": item} | row for row in found]
     tests = pd.DataFrame(rows, columns=_TEST_COLUMNS)
     follow_up = tests["comparison"].astype(str).str.endswith(OTHERS)
-    family = [tests["measure"], tests["question"] == ALL, follow_up]
+    family = [tests["measure"], tests["item"] == ALL, follow_up]
     tests["p_holm"] = tests.groupby(family)["p"].transform(holm) if len(tests) else np.nan
     pairs = zip(tests["p_holm"], tests["p_equivalence"], strict=True)
     tests["verdict"] = [_verdict(*pair) for pair in pairs]
@@ -139,16 +139,16 @@ def group_tests(
 def permute_groups(
     values: ArrayLike, groups: ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
-    """Do groups of annotators differ in the mean of one value per annotator?
+    """Do groups of raters differ in the mean of one value per rater?
 
     scipy's permutation test of the sum of squares between groups. Labels are permuted among
-    annotators, not among votes: the votes of one annotator belong together. With two groups this
+    raters, not among votes: the votes of one rater belong together. With two groups this
     is the two-sided test of the difference of means. All arrangements are tried when there are
     few; else p counts the observed arrangement among the random ones, so it is never 0.
 
     Returns
     -------
-    p, or NaN if there are fewer than two groups or three annotators, or all values are the same
+    p, or NaN if there are fewer than two groups or three raters, or all values are the same
 
     Examples
     --------
@@ -183,7 +183,7 @@ def permute_groups(
 def permute_slope(
     values: ArrayLike, against: ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
-    """p of a value of annotators not depending on a number, such as their age; two-sided."""
+    """p of a value of raters not depending on a number, such as their age; two-sided."""
     y, x = np.asarray(values, np.float64), np.asarray(against, np.float64)
     known = ~(np.isnan(y) | np.isnan(x))
     y, x = y[known], x[known]
@@ -198,11 +198,11 @@ def permute_slope(
 
 
 def _prepare(
-    ratings: pd.DataFrame, annotators: pd.DataFrame | None, categories: Sequence[int]
+    ratings: pd.DataFrame, raters: pd.DataFrame | None, categories: Sequence[int]
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
-    values = annotator_values(ratings, categories)
-    first = (values["question"] == ALL) & (values["measure"] == "level")
-    people, missing = demographics(annotators, values.loc[first, "annotator_id"].tolist())
+    values = rater_values(ratings, categories)
+    first = (values["item"] == ALL) & (values["measure"] == "level")
+    people, missing = demographics(raters, values.loc[first, "rater"].tolist())
     return values, people, missing
 
 
@@ -223,7 +223,7 @@ def _factor_rows(
     stated = np.array([not pd.isna(label) for label in labels], bool)
     if len(groups) < 2:
         only = f"only one group ({groups[0]}): nothing to compare" if groups else ""
-        note = notes([only, missing]) or "no annotators"
+        note = notes([only, missing]) or "no raters"
         return [{"factor": factor, "n": int(stated.sum()), "margin": margin, "note": note}]
     rows: list[dict[str, object]] = []
     row: dict[str, object]

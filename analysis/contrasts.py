@@ -1,6 +1,6 @@
 """Contrasts: estimates with an error, their interval, tests, equivalence and power.
 
-Of independent values, and of votes that share a sample or an annotator and so are not independent.
+Of independent values, and of values that share a unit or a rater and so are not independent.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from analysis.resampling import LEVEL, Codes, Matrix, cluster_codes
 Vector = NDArray[np.float64]
 
 POWER = 0.80
-ROUNDING = 1e-12  # an error below this is that of the arithmetic, not of annotators
+ROUNDING = 1e-12  # an error below this is that of the arithmetic, not of raters
 
 
 class Contrast(NamedTuple):
@@ -72,7 +72,7 @@ def contrast_row(contrast: Contrast, margin: float = np.nan) -> dict[str, object
     row |= dict.fromkeys(("low", "high", "p"), np.nan)
     row |= {"margin": margin, "p_equivalence": np.nan, "smallest_effect": np.nan, "note": note}
     if not (np.isfinite(estimate) and error > ROUNDING and df > 0):
-        reason = note or "too few annotators, or no spread between them: no interval"
+        reason = note or "too few raters, or no spread between them: no interval"
         return row | {"note": reason}
     half = float(special.stdtrit(df, (1 + LEVEL) / 2)) * error
     row["low"], row["high"] = estimate - half, estimate + half
@@ -123,11 +123,11 @@ def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
         return Contrast(n, np.nan, np.nan, np.nan, "one of the groups is empty")
     difference = float(a.mean() - b.mean())
     if n == 2:
-        note = "one annotator in each group: no interval"
+        note = "one rater in each group: no interval"
         return Contrast(n, difference, np.nan, 0, note)
     both = CompareMeans(DescrStatsW(a), DescrStatsW(b))
     if min(len(a), len(b)) == 1:
-        note = "a group of one annotator: its spread is taken from the others"
+        note = "a group of one rater: its spread is taken from the others"
         return Contrast(n, difference, float(both.std_meandiff_pooledvar), n - 2, note)
     error = float(both.std_meandiff_separatevar)
     if error == 0:
@@ -141,13 +141,13 @@ def slope(values: ArrayLike, against: ArrayLike) -> Contrast:
     known = ~(np.isnan(y) | np.isnan(x))
     y, x = y[known], x[known]
     if len(y) < 3 or np.ptp(x) == 0:
-        return Contrast(len(y), np.nan, np.nan, np.nan, "fewer than three annotators who differ")
+        return Contrast(len(y), np.nan, np.nan, np.nan, "fewer than three raters who differ")
     line = stats.linregress(x, y)
     return Contrast(len(y), float(line.slope), float(line.stderr), len(y) - 2)
 
 
 def one_mean(values: ArrayLike) -> Contrast:
-    """The mean of one value per annotator (or another unit)."""
+    """The mean of one value per rater (or another unit)."""
     y = _present(values)
     if len(y) < 2:
         estimate = float(y[0]) if len(y) else np.nan
@@ -157,7 +157,7 @@ def one_mean(values: ArrayLike) -> Contrast:
 
 
 def eta_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
-    r"""Share of the spread between annotators that lies between groups, with its interval.
+    r"""Share of the spread between raters that lies between groups, with its interval.
 
     The interval inverts the noncentral F distribution (statsmodels): :math:`\lambda` such that the
     observed F is at its upper or lower tail, and :math:`\eta^2 = \lambda / (\lambda + N)`.
@@ -177,7 +177,7 @@ def eta_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
     row: dict[str, object] = {"n": n}
     row |= dict.fromkeys(("estimate", "low", "high", "p"), np.nan)
     if between < 1 or within < 1 or np.ptp(y) == 0:
-        return row | {"note": "fewer than two groups, or one annotator in each"}
+        return row | {"note": "fewer than two groups, or one rater in each"}
     if all(np.ptp(y[codes == place]) == 0 for place in range(len(names))):
         return row | {"estimate": 1.0, "note": "no spread within the groups"}
     test = stats.f_oneway(*(y[codes == place] for place in range(len(names))))

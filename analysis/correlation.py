@@ -1,4 +1,4 @@
-"""Pearson's and Spearman's correlation with intervals that know about clusters.
+"""Pearson's and Spearman's correlation with intervals that allow for clusters.
 
 A resample of clusters gives each row a weight: how often its cluster was drawn. A correlation needs
 only weighted sums,
@@ -57,7 +57,7 @@ def correlation_table(
     of the values (Pearson) or of their middle ranks (Spearman). With ``strata`` the means are those
     of each stratum: the partial correlation given the stratum.
 
-    Three answers to "how sure": ``fisher_low``, ``fisher_high`` and ``p`` take all rows as
+    Two kinds of interval and test: ``fisher_low``, ``fisher_high`` and ``p`` take all rows as
     independent, as published tables usually do: :math:`\tanh(\operatorname{artanh} r \pm z s)` with
     :math:`s^2 = 1 / (n - 3)` for Pearson and :math:`(1 + r^2 / 2) / (n - 3)` for Spearman (each
     stratum beyond the first costs one row). ``low``, ``high`` and ``p_clustered`` resample whole
@@ -72,7 +72,7 @@ def correlation_table(
     clusters
         One entry for each row, for example its image; none: rows are resampled.
     strata
-        One entry for each row, for example its technique.
+        One entry for each row, for example the group it belongs to.
 
     Returns
     -------
@@ -113,17 +113,14 @@ def correlation_table(
     return pd.DataFrame(lines, columns=head)
 
 
-def question_correlations(
-    labels: pd.DataFrame,
+def correlate_columns(
+    frame: pd.DataFrame,
     *,
     clusters: ArrayLike | None = None,
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Correlate the questions with each other.
-
-    ``labels`` has one row for each sample and one column for each question (as
-    :func:`analysis.votes.label_samples` makes it).
+    """Correlate the columns of a frame (such as items, with units in rows) with each other.
 
     Returns
     -------
@@ -131,10 +128,10 @@ def question_correlations(
         first, second and the columns of :func:`correlation_table`, one row for each pair and method
     """
     table = correlation_table(
-        labels, labels, clusters=clusters, resamples=resamples, seed=seed
+        frame, frame, clusters=clusters, resamples=resamples, seed=seed
     ).rename(columns={"value": "first", "rating": "second"})
     pairs = pd.MultiIndex.from_tuples(
-        list(combinations(labels.columns, 2)), names=["first", "second"]
+        list(combinations(frame.columns, 2)), names=["first", "second"]
     )
     wanted = pd.MultiIndex.from_frame(table[["first", "second"]]).isin(pairs)
     return table[wanted].reset_index(drop=True)
@@ -207,7 +204,7 @@ def _constant(values: Matrix, strata: Codes | None) -> np.ndarray:
 
 def _note(free: int, lost: int, value: bool, rating: bool, n_clusters: int) -> str:
     if free < 3:
-        return "fewer than 3 samples" + (f" beyond {lost + 1} strata" if lost else "")
+        return "fewer than 3 units" + (f" beyond {lost + 1} strata" if lost else "")
     where = " within every stratum" if lost else ""
     if value:
         return f"the value is constant{where}"

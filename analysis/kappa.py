@@ -5,7 +5,7 @@ A resample of clusters reaches kappa only through five sums: ``n``, ``sum (a - b
 ``sum a^2 + b^2 - 2 (sum a)(sum b) / n``. With these sums for each cluster in the columns of a
 matrix, all resamples of all pairs of raters are one product with the matrix of draws.
 
-Ratings are positions on a fixed scale, not ranks among the stars in use: leaving out a star that
+Ratings are positions on a fixed scale, not ranks among the categories in use: leaving out one that
 nobody used moves the others closer together and changes a weighted kappa. That, and the speed (a
 loop over a library's kappa takes hours for what takes seconds here), is why this is not a call of
 statsmodels or scikit-learn; the tests compare with both.

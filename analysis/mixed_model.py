@@ -1,4 +1,4 @@
-"""How much of a rating a metric explains beyond the technique: a random-intercept model."""
+"""How much of a rating a value explains beyond the group: a random-intercept model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
     :math:`V_g^{-1} = I - \frac{\theta}{1 + n_g \theta} 1 1^T`: one number is left to search for,
     and the data enter through sums of each group.
 
-    On the demo's metrics and ratings (684 fits) this takes 0.9 s where the MixedLM of statsmodels
+    On 684 fits of real size this takes 0.9 s where the MixedLM of statsmodels
     takes 47 s; 89 of its fits do not converge, most of them where the groups hardly differ, and
     their p-values are off by up to 1. Where it converges both agree (see the tests).
 
@@ -70,29 +70,29 @@ def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
 
 
 def explained_beyond(values: ArrayLike, ratings: ArrayLike, groups: ArrayLike) -> pd.DataFrame:
-    r"""Say how much of a rating a metric explains beyond the group, for example the technique.
+    r"""Say how much of a rating a value explains beyond the group that a unit belongs to.
 
     .. math:: y_i = \beta_0 + \beta_W (x_i - \bar x_{g(i)}) + \beta_B \bar x_{g(i)} + u_{g(i)} + e_i
 
-    The group's mean of the metric has its own slope, so that :math:`\beta_W` compares samples of
-    the same technique only: a metric that merely tells techniques apart explains nothing here.
+    The group's mean of the value has its own slope, so that :math:`\beta_W` compares units of
+    the same group only: a value that merely tells groups apart explains nothing here.
 
-    Rows are taken as independent given the group. When samples of an image are alike, the interval
-    of the partial correlation with clusters (:func:`analysis.correlation.correlation_table` with
-    ``strata``) is the safer one.
+    Rows are taken as independent given the group. Where they are not, the interval of the partial
+    correlation with clusters (:func:`analysis.correlation.correlation_table` with ``strata``) is
+    the safer one.
 
     Parameters
     ----------
     values, ratings, groups
-        One entry for each sample; samples with a missing entry are left out.
+        One entry for each unit; units with a missing entry are left out.
 
     Returns
     -------
     DataFrame
-        Rows: ``slope`` (change of the rating per standard deviation of the metric within groups),
-        ``share_of_rest`` (part of the variance within groups that the metric explains),
+        Rows: ``slope`` (change of the rating per standard deviation of the value within groups),
+        ``share_of_rest`` (part of the variance within groups that the value explains),
         ``share_of_all`` (part of the whole variance), ``share_of_groups`` (part of the whole
-        variance that lies between groups, without the metric). Columns: quantity, n, groups,
+        variance that lies between groups, without the value). Columns: quantity, n, groups,
         estimate, low, high, p, note. p is that of the likelihood ratio test of
         :math:`\beta_W = 0`; the intervals of the shares follow from that of the slope.
 
@@ -108,7 +108,7 @@ def explained_beyond(values: ArrayLike, ratings: ArrayLike, groups: ArrayLike) -
     codes = cluster_codes(named[used], len(x))
     count = int(codes.max(initial=-1)) + 1
     reason = _why_not(x, y, codes, count)
-    lost = notes([f"{(~used).sum()} samples with a missing entry left out"] * (not used.all()))
+    lost = notes([f"{(~used).sum()} units with a missing entry left out"] * (not used.all()))
     head = {"n": len(x), "groups": count}
     if reason:
         empty = dict.fromkeys(("estimate", "low", "high", "p"), np.nan)
@@ -156,7 +156,7 @@ def _why_not(x: Matrix, y: Matrix, codes: np.ndarray, count: int) -> str:
     if count < 2:
         return "fewer than two groups"
     if len(x) - count < 3:
-        return "fewer than three samples beyond the groups"
+        return "fewer than three units beyond the groups"
     spread = pd.DataFrame({"x": x, "y": y}).groupby(codes)
     still = (spread.max() == spread.min()).all()
     if still["x"]:

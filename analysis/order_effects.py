@@ -1,4 +1,4 @@
-"""Do ratings change with the order in which an annotator gave them? Drift, fatigue, carry-over."""
+"""Do ratings change with the order in which a rater gave them? Drift, fatigue, carry-over."""
 
 from __future__ import annotations
 
@@ -14,18 +14,12 @@ from analysis.votes import LIKERT, LongVotes, long_votes, others_mean
 
 Vector = NDArray[np.float64]
 
-PER = 100.0  # effects are given per hundred samples
-LEAST = 10  # samples that an annotator must have rated
-MOST_EXACT = 2**16  # up to so many flips of signs, those of 16 annotators, are all tried
+PER = 100.0  # effects are given per hundred units
+LEAST = 10  # units that a rater must have rated
+MOST_EXACT = 2**16  # up to so many flips of signs, those of 16 raters, are all tried
 BREAK_SECONDS = 1800.0  # a longer gap is a break, not a slow answer
 
-EFFECTS = {
-    "drift": "stars more than the other annotators, per 100 samples",
-    "fatigue": "distance from the other annotators in stars, per 100 samples",
-    "speed": "share of time more for a sample (logarithm), per 100 samples",
-    "same_star": "share of samples with the same star on all questions, per 100 samples",
-    "carry_over": "stars more for each star given too many to the sample before",
-}
+EFFECTS = ("drift", "fatigue", "speed", "same_answer", "carry_over")
 
 
 def order_effects(
@@ -35,22 +29,22 @@ def order_effects(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Effects of the order of an annotator's samples, one slope per annotator.
+    r"""Effects of the order in which a rater saw the units, one slope per rater.
 
-    Samples are put in the order of ``submitted_at``. The excess of a vote is its distance from the
-    mean of the other votes on the same sample and question, averaged over questions; so what an
-    annotator was shown, and when, does not matter. ``drift`` is the slope of the excess,
-    ``fatigue`` that of its size, ``speed`` that of the logarithm of the time since the sample
-    before (half an hour or more is a break), ``same_star`` that of answering all questions alike,
-    and ``carry_over`` the slope of the excess against that of the sample before, without the
-    linear trend and corrected for the known bias of short series. Annotators are the unit: the
-    estimate is the mean slope, the interval is a t interval, and p flips the signs of annotators'
+    Units are put in the order of ``submitted_at``. The excess of a vote is its distance from the
+    mean of the other votes on the same unit and item, averaged over items; so what an
+    rater was shown, and when, does not matter. ``drift`` is the slope of the excess,
+    ``fatigue`` that of its size, ``speed`` that of the logarithm of the time since the unit
+    before (half an hour or more is a break), ``same_answer`` that of answering all items alike,
+    and ``carry_over`` the slope of the excess against that of the unit before, without the
+    linear trend and corrected for the known bias of short series. Raters are the unit: the
+    estimate is the mean slope, the interval is a t interval, and p flips the signs of raters'
     slopes.
 
     Parameters
     ----------
     ratings
-        Columns sample_id, annotator_id, question, rating, submitted_at.
+        Columns unit, rater, item, rating, submitted_at.
     categories
         The whole scale in its order.
 
@@ -60,29 +54,29 @@ def order_effects(
 
     Returns
     -------
-    DataFrame with effect, unit, n (annotators), estimate, low, high, p, p_holm, smallest_effect,
-    note
+    DataFrame with effect (all but carry_over per 100 units; speed as a logarithm), n (raters),
+    estimate, low, high, p, p_holm, smallest_effect, note
     """
     rows = []
     slopes, why = _slopes(ratings, categories)
-    for effect, unit in EFFECTS.items():
+    for effect in EFFECTS:
         values = slopes[effect].to_numpy(np.float64)
         row = contrast_row(one_mean(values))
         known = int((~np.isnan(values)).sum())
         p = flip_signs(values, permutations=permutations, seed=seed)
-        left = f"{len(values) - known} annotators left out" if 0 < known < len(values) else ""
+        left = f"{len(values) - known} raters left out" if 0 < known < len(values) else ""
         note = why if not known and why else notes([str(row["note"]), left])
-        rows.append({"effect": effect, "unit": unit} | row | {"p": p, "note": note})
-    columns = ["effect", "unit", "n", "estimate", "low", "high", "p", "smallest_effect", "note"]
+        rows.append({"effect": effect} | row | {"p": p, "note": note})
+    columns = ["effect", "n", "estimate", "low", "high", "p", "smallest_effect", "note"]
     frame = pd.DataFrame(rows)[columns]
-    frame.insert(7, "p_holm", holm(frame["p"].to_numpy(np.float64)))
+    frame.insert(6, "p_holm", holm(frame["p"].to_numpy(np.float64)))
     return frame
 
 
 def flip_signs(values: ArrayLike, *, permutations: int = 10_000, seed: int = 0) -> float:
-    """p of the mean of one value per annotator being 0: each sign could be the other (scipy).
+    """p of the mean of one value per rater being 0: each sign could be the other (scipy).
 
-    All flips are tried when there are few. NaN for fewer than two annotators, or if no annotator
+    All flips are tried when there are few. NaN for fewer than two raters, or if no rater
     differs from 0.
     """
     y = np.asarray(values, np.float64)
@@ -100,7 +94,7 @@ def flip_signs(values: ArrayLike, *, permutations: int = 10_000, seed: int = 0) 
 
 
 def _slopes(ratings: pd.DataFrame, categories: Sequence[int]) -> tuple[pd.DataFrame, str]:
-    """One row of slopes for each annotator, and why there are none."""
+    """One row of slopes for each rater, and why there are none."""
     none = pd.DataFrame(columns=list(EFFECTS), dtype=np.float64)
     if "submitted_at" not in ratings:
         return none, "submitted_at is not in the ratings"
@@ -112,28 +106,28 @@ def _slopes(ratings: pd.DataFrame, categories: Sequence[int]) -> tuple[pd.DataFr
     votes = long_votes(timed, categories)
     seconds = times[usable].to_numpy("datetime64[us]").astype(np.int64) / 1e6
     moment = _moments(timed, seconds, votes)
-    samples = _samples(votes, moment)
-    found = [_annotator(mine) for _, mine in samples.groupby("annotator", sort=True)]
+    units = _units(votes, moment)
+    found = [_rater(mine) for _, mine in units.groupby("rater", sort=True)]
     frame = pd.DataFrame(found, columns=list(EFFECTS))
-    return frame, f"no annotator has {LEAST} samples in order, rated by others too"
+    return frame, f"no rater has {LEAST} units in order, rated by others too"
 
 
 def _moments(timed: pd.DataFrame, seconds: Vector, votes: LongVotes) -> Vector:
-    """The time of each vote: the last one among the votes of its annotator on its sample."""
-    annotator = votes.annotators.get_indexer(pd.Index(timed["annotator_id"]))
-    sample = votes.samples.get_indexer(pd.Index(timed["sample_id"]))
-    latest = np.full((len(votes.annotators), len(votes.samples)), -np.inf)
-    np.maximum.at(latest, (annotator, sample), seconds)
-    moments: Vector = latest[votes.annotator, votes.sample]
+    """The time of each vote: the last one among the votes of its rater on its unit."""
+    rater = votes.raters.get_indexer(pd.Index(timed["rater"]))
+    unit = votes.units.get_indexer(pd.Index(timed["unit"]))
+    latest = np.full((len(votes.raters), len(votes.units)), -np.inf)
+    np.maximum.at(latest, (rater, unit), seconds)
+    moments: Vector = latest[votes.rater, votes.unit]
     return moments
 
 
-def _samples(votes: LongVotes, moment: Vector) -> pd.DataFrame:
-    """One row for each annotator and sample, in order of time, with the excess in stars."""
+def _units(votes: LongVotes, moment: Vector) -> pd.DataFrame:
+    """One row for each rater and unit, in order of time, with the excess."""
     excess = votes.rating - others_mean(votes)
     columns = {
-        "annotator": votes.annotator,
-        "sample": votes.sample,
+        "rater": votes.rater,
+        "unit": votes.unit,
         "moment": moment,
         "excess": excess,
         "distance": np.abs(excess),
@@ -142,12 +136,12 @@ def _samples(votes: LongVotes, moment: Vector) -> pd.DataFrame:
     }
     frame = pd.DataFrame(columns)
     rules = {"moment": "first", "excess": "mean", "distance": "mean", "low": "min", "high": "max"}
-    grouped = frame.groupby(["annotator", "sample"], sort=True)
-    samples = grouped.agg(rules).assign(answers=grouped.size()).reset_index()
-    return samples.sort_values(["annotator", "moment", "sample"], ignore_index=True)
+    grouped = frame.groupby(["rater", "unit"], sort=True)
+    units = grouped.agg(rules).assign(answers=grouped.size()).reset_index()
+    return units.sort_values(["rater", "moment", "unit"], ignore_index=True)
 
 
-def _annotator(mine: pd.DataFrame) -> dict[str, float]:
+def _rater(mine: pd.DataFrame) -> dict[str, float]:
     moment = mine["moment"].to_numpy(np.float64)
     position = np.arange(len(mine)) / PER
     excess = mine["excess"].to_numpy(np.float64)
@@ -163,7 +157,7 @@ def _annotator(mine: pd.DataFrame) -> dict[str, float]:
         "drift": _slope(excess, position),
         "fatigue": _slope(mine["distance"].to_numpy(np.float64), position),
         "speed": _slope(paced, position),
-        "same_star": _slope(same, position),
+        "same_answer": _slope(same, position),
         "carry_over": _carry_over(level),
     }
 

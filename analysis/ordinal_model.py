@@ -1,8 +1,8 @@
-"""One ordinal model of all votes: a proportional-odds fit, then regressions on annotators."""
+"""One ordinal model of all votes: a proportional-odds fit, then regressions on raters."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize, sparse, special
 
-from analysis.annotators import demographics
 from analysis.contrasts import Contrast, contrast_row, crossed
+from analysis.raters import demographics
 from analysis.resampling import Codes, Matrix, notes
 from analysis.votes import LIKERT, LongVotes, long_votes
 
@@ -44,12 +44,12 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
 
     .. math:: \operatorname{logit} P(Y \le k) = \theta_k - x^\top \beta
 
-    A positive coefficient means more stars. The first level of every column (in sorted order) is
-    the reference; a rating that nobody used has no threshold, which changes no coefficient.
+    A positive coefficient means higher ratings. The first level of every column (in sorted order)
+    is the reference; a rating that nobody used has no threshold, which changes no coefficient.
     Fisher scoring with step halving on the table of (cell, rating) counts; the log-likelihood is
     concave.
 
-    For 66,000 votes of 15 annotators on 46 techniques this takes 0.7 s where the OrderedModel of
+    For 66,000 votes of 15 raters on 46 groups this takes 0.7 s where the OrderedModel of
     statsmodels takes 132 s, or 60 s on the table of counts, because it takes its derivatives
     numerically. The tests compare the two.
 
@@ -57,12 +57,12 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
     ----------
     McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x
     """
-    used, star = np.unique(ratings, return_inverse=True)
+    used, place = np.unique(ratings, return_inverse=True)
     if len(used) < 2:
         raise ValueError("the votes use one rating only: there is nothing to model")
     terms, cell, design = _cells(categories)
     counts = np.zeros((len(design), len(used)))
-    np.add.at(counts, (cell, star), 1.0)
+    np.add.at(counts, (cell, place), 1.0)
     n_cuts = len(used) - 1
     shares = counts.sum(0).cumsum()[:-1] / counts.sum()
     parameters = np.concatenate([np.log(shares / (1 - shares)), np.zeros(len(terms))])
@@ -83,7 +83,7 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
             length /= 2
         parameters = parameters + length * step
         value = _penalised(parameters, counts, design)
-    slopes, cuts, scores = parameters[n_cuts:], parameters[:n_cuts], local[cell, star]
+    slopes, cuts, scores = parameters[n_cuts:], parameters[:n_cuts], local[cell, place]
     return Fit(terms, slopes, cuts, information, scores, design, cell, converged)
 
 
@@ -203,36 +203,36 @@ _COLUMNS += ["margin", "p_equivalence", "smallest_effect", "note"]
 
 def ordinal_model(
     ratings: pd.DataFrame,
-    annotators: pd.DataFrame | None = None,
-    kinds: pd.DataFrame | None = None,
+    raters: pd.DataFrame | None = None,
+    groups: pd.Series | None = None,
     *,
     categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
-    r"""Log odds of more stars by kind of explanation, sex and age, annotators being random.
+    r"""Log odds of higher ratings by item, group of units, sex and age; raters are random.
 
     A mixed proportional-odds model in two stages. First all votes,
 
-    .. math:: \operatorname{logit} P(r \le k) = \theta_k - \beta_q - \beta_{kind} - \alpha_a
+    .. math:: \operatorname{logit} P(r \le k) = \theta_k - \beta_q - \beta_g - \alpha_a
 
-    with an effect of every annotator; errors allow for votes that share a sample or an annotator.
-    Then the annotators' effects are regressed on who they are,
+    with an effect of every rater; errors allow for votes that share a unit or a rater.
+    Then the raters' effects are regressed on who they are,
 
     .. math:: \hat\alpha = Z \gamma + u + e, \quad u \sim N(0, \tau^2), \quad
         e \sim N(0, \hat V)
 
-    by restricted maximum likelihood with Knapp and Hartung's t interval. With few annotators this
+    by restricted maximum likelihood with Knapp and Hartung's t interval. With few raters this
     keeps its level where the z intervals of a one-step mixed model are too short, and it takes
-    milliseconds because votes are counted in cells. Effects are averaged over samples, as in GEE.
+    milliseconds because votes are counted in cells. Effects are averaged over units, as in GEE.
 
     Parameters
     ----------
     ratings
-        Columns sample_id, annotator_id, question, rating.
-    annotators
-        Columns annotator_id and any of age, sex, country.
-    kinds
-        Columns sample_id and kind. The effect of kind is one of these techniques on further
-        samples, not of further techniques: votes are correlated within samples and annotators.
+        Columns unit, rater, item, rating.
+    raters
+        Columns rater and any of age, sex, country.
+    groups
+        The group of each unit, by unit; its name is that of the term. Votes are correlated within
+        units and raters, so the effect speaks of further units like these.
     categories
         The whole scale in its order.
 
@@ -243,27 +243,30 @@ def ordinal_model(
 
     Returns
     -------
-    DataFrame with term, level, reference, n (votes for question and kind, else annotators),
+    DataFrame with term, level, reference, n (votes for items and groups, else raters),
     estimate (log odds), low, high, p, odds_ratio, margin, p_equivalence, smallest_effect, note;
-    the last row, ``annotator``, is the standard deviation between annotators that is left.
+    the last row, ``rater``, is the standard deviation between raters that is left.
     """
-    kept, remarks = _usable(ratings, kinds)
+    name = "group" if groups is None else str(groups.name)
+    kept, remarks = _usable(ratings, groups)
     votes = long_votes(kept, categories)
     if len(np.unique(votes.rating)) < 2:
-        note = notes([*remarks, "the votes use fewer than two different stars: no model"])
+        note = notes([*remarks, "the votes use fewer than two different ratings: no model"])
         rows: list[dict[str, object]] = [{"term": "model", "n": len(votes.rating), "note": note}]
         return pd.DataFrame(rows, columns=_COLUMNS)
-    columns: dict[str, object] = {"question": votes.question, "annotator": votes.annotator}
-    if "kind" in kept:
-        kind = kept.drop_duplicates("sample_id").set_index("sample_id")["kind"]
-        columns["kind"] = kind.reindex(votes.samples).to_numpy()[votes.sample]
+    columns: dict[str, object] = {"item": votes.item, "rater": votes.rater}
+    if groups is not None:
+        group = kept.drop_duplicates("unit").set_index("unit")["group"]
+        columns[name] = group.reindex(votes.units).to_numpy()[votes.unit]
     fit = fit_cumulative_logit(votes.rating, pd.DataFrame(columns))
     if not fit.converged:
         remarks.append("the fit did not converge")
-    kinds_seen = sorted(kept["kind"].unique()) if "kind" in kept else []
-    rows = _within_rows(fit, votes, kinds_seen, remarks)
-    effects, covariance = _annotator_effects(fit, votes)
-    people, missing = demographics(annotators, votes.annotators)
+    references = {"item": votes.items[0]}
+    if groups is not None:
+        references[name] = min(kept["group"], default="")
+    rows = _within_rows(fit, votes, references, remarks)
+    effects, covariance = _rater_effects(fit, votes)
+    people, missing = demographics(raters, votes.raters)
     rows += _between_rows(effects, covariance, people, missing, remarks)
     return pd.DataFrame(rows, columns=_COLUMNS)
 
@@ -296,40 +299,36 @@ def meta_regression(
     return slopes, np.linalg.inv(bread) * widen, tau2
 
 
-def _usable(ratings: pd.DataFrame, kinds: pd.DataFrame | None) -> tuple[pd.DataFrame, list[str]]:
-    """Votes that the model can use, with their kind, and what had to be left out."""
+def _usable(ratings: pd.DataFrame, groups: pd.Series | None) -> tuple[pd.DataFrame, list[str]]:
+    """Votes that the model can use, with the group of their unit, and what had to be left out."""
     remarks: list[str] = []
     kept = ratings[ratings["rating"].notna()]
-    if kinds is None or "kind" not in kinds:
-        remarks.append("no kinds of explanation given")
-    else:
-        of = kinds.drop_duplicates("sample_id").set_index("sample_id")["kind"]
-        kind = of.reindex(kept["sample_id"]).to_numpy(object)
-        known = ~pd.isna(kind)
+    if groups is not None:
+        group = groups.reindex(kept["unit"]).to_numpy(object)
+        known = ~pd.isna(group)
         if not known.all():
-            remarks.append(f"{(~known).sum()} votes on samples of unknown kind left out")
-        kept = kept[known].assign(kind=kind[known].astype(str))
-    varied = kept.groupby("annotator_id")["rating"].transform("nunique") > 1
-    steady = int(kept.loc[~varied, "annotator_id"].nunique())
-    if steady and steady < kept["annotator_id"].nunique():
-        remarks.append(f"{steady} annotators who used one star only left out")
+            remarks.append(f"{(~known).sum()} votes on units of unknown {groups.name} left out")
+        kept = kept[known].assign(group=group[known].astype(str))
+    varied = kept.groupby("rater")["rating"].transform("nunique") > 1
+    steady = int(kept.loc[~varied, "rater"].nunique())
+    if steady and steady < kept["rater"].nunique():
+        remarks.append(f"{steady} raters who used one rating only left out")
         kept = kept[varied]
     return kept, remarks
 
 
 def _within_rows(
-    fit: Fit, votes: LongVotes, kinds: list[str], remarks: list[str]
+    fit: Fit, votes: LongVotes, references: Mapping[str, object], remarks: list[str]
 ) -> list[dict[str, object]]:
-    """Question and kind: every annotator has seen all of them."""
-    one = len(votes.annotators) == 1
-    said = [*remarks, "one annotator: the interval is about samples only" if one else ""]
-    spread = sandwich(fit, votes.sample, votes.annotator) if len(votes.samples) > 1 else None
-    references: dict[str, object] = {"question": votes.questions[0], "kind": next(iter(kinds), "")}
+    """Item and group: every rater has seen all of them."""
+    one = len(votes.raters) == 1
+    said = [*remarks, "one rater: the interval is about units only" if one else ""]
+    spread = sandwich(fit, votes.unit, votes.rater) if len(votes.units) > 1 else None
     rows = []
     for place, (term, level) in enumerate(fit.terms):
-        if term == "annotator":
+        if term == "rater":
             continue
-        name = votes.questions[int(str(level))] if term == "question" else level
+        name = votes.items[int(str(level))] if term == "item" else level
         chosen = np.eye(len(fit.terms))[place]
         error = np.sqrt(spread.variance(chosen)) if spread else np.nan
         df = spread.df if spread else 0
@@ -338,17 +337,17 @@ def _within_rows(
     return rows
 
 
-def _annotator_effects(fit: Fit, votes: LongVotes) -> tuple[Vector, Matrix]:
-    """Effects relative to the first annotator, and their covariance (samples are the clusters).
+def _rater_effects(fit: Fit, votes: LongVotes) -> tuple[Vector, Matrix]:
+    """Effects relative to the first rater, and their covariance (units are the clusters).
 
     The first one's row of zeros is no claim of certainty: a second stage with an intercept gives
     the same result whoever is the reference.
     """
-    places = [place for place, (term, _) in enumerate(fit.terms) if term == "annotator"]
-    size = len(votes.annotators)
+    places = [place for place, (term, _) in enumerate(fit.terms) if term == "rater"]
+    size = len(votes.raters)
     effects, covariance = np.zeros(size), np.zeros((size, size))
     effects[1:] = fit.coefficients[places]
-    spread = sandwich(fit, votes.sample).parts[0] if len(votes.samples) > 1 else fit.covariance
+    spread = sandwich(fit, votes.unit).parts[0] if len(votes.units) > 1 else fit.covariance
     covariance[1:, 1:] = spread[np.ix_(places, places)]
     return effects, covariance
 
@@ -368,7 +367,7 @@ def _between_rows(
     for factor in FACTORS:
         columns = _columns(people.loc[stated, factor], factor) if factor in usable else []
         if not columns:
-            alike = "all annotators in the model are alike" if factor in usable else ""
+            alike = "all raters in the model are alike" if factor in usable else ""
             note = notes([alike, missing[factor]])
             rows.append({"term": factor, "n": int(people[factor].notna().sum()), "note": note})
         for level, reference, column in columns:
@@ -379,9 +378,9 @@ def _between_rows(
             else:
                 note = "cannot be told apart from the terms before it"
                 rows.append(_head(factor, level, reference) | {"n": number, "note": note})
-    spread = {"term": "annotator", "level": "standard deviation", "n": number}
+    spread = {"term": "rater", "level": "standard deviation", "n": number}
     if number - design.shape[1] < 1:
-        note = "too few annotators for a comparison between them"
+        note = "too few raters for a comparison between them"
         rows += [_head(*name) | {"n": number, "note": note} for name in names]
         return [*rows, spread | {"note": note}]
     among = covariance[np.ix_(stated, stated)]

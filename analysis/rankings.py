@@ -1,68 +1,77 @@
-"""Rankings by several people: where items stand, and whether people agree on it."""
+"""Rankings: positions that people give, orders of groups by their ratings, critical differences."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from scipy.special import chdtrc, stdtrit
-from scipy.stats import rankdata, wilcoxon
+from choix import ilsr_pairwise_dense
+from numpy.typing import ArrayLike, NDArray
+from scikit_posthocs import posthoc_nemenyi_friedman
+from scipy.sparse import csgraph
+from scipy.special import chdtrc, stdtr, stdtrit
+from scipy.stats import rankdata, studentized_range, wilcoxon
 
-from analysis.contrasts import contrast_row, one_mean, permutation_p
-from analysis.resampling import LEVEL, Matrix, holm, notes
+from analysis.contrasts import contrast_row, one_mean, permutation_p, wilson_interval
+from analysis.ordinal_model import Sandwich, fit_cumulative_logit, sandwich
+from analysis.resampling import LEVEL, Codes, Matrix, holm, notes
+from analysis.votes import LIKERT, LongVotes, long_votes, mirror_ratings
 
+Flags = NDArray[np.bool_]
+
+ALPHA = 0.05
+_RANKED = ["group", "rank", "rank_low", "rank_high", "rank_bradley_terry", "n", "estimate", "low"]
+_RANKED += ["high", "groups", "note"]
 _RESULT = ("estimate", "low", "high", "mean_correlation", "friedman", "p", "p_permutation")
 
 
 def mean_positions(rankings: pd.DataFrame) -> pd.DataFrame:
-    r"""Mean position of each item of each question, as in Tables 13 and 14 of the PASTA paper.
+    r"""Mean position of each item of each group.
 
     .. math:: \bar x \pm t_{m-1} \, s / \sqrt m
 
-    over :math:`m` annotators, cut at the first and last position.
+    over :math:`m` raters, cut at the first and last position.
 
     Parameters
     ----------
     rankings
-        annotator_id, question, item, position (from 1).
+        rater, group, item, position (from 1).
 
     Returns
     -------
     DataFrame
-        question, item, n, estimate, sd, low, high, note; sorted by position within a question
-
-    References
-    ----------
-    doi:10.48550/arXiv.2411.02470
+        group, item, n, estimate, sd, low, high, note; sorted by position within a group
     """
     rows = []
-    for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
+    for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
         last = float(part["position"].max())
         for item, given in part.groupby("item", sort=True)["position"]:
             row = contrast_row(one_mean(given))
             low, high = np.clip([row["low"], row["high"]], 1, last)
-            note = "" if len(given) > 1 else "one annotator: no interval"
+            note = "" if len(given) > 1 else "one rater: no interval"
             if len(given) > 1 and np.ptp(given) == 0:  # everybody agrees
                 low = high = float(given.iloc[0])
             sd = float(given.std(ddof=1))
-            rows.append((question, item, len(given), row["estimate"], sd, low, high, note))
-    head = ["question", "item", "n", "estimate", "sd", "low", "high", "note"]
+            rows.append((group, item, len(given), row["estimate"], sd, low, high, note))
+    head = ["group", "item", "n", "estimate", "sd", "low", "high", "note"]
     frame = pd.DataFrame(rows, columns=head)
-    return frame.sort_values(["question", "estimate"], kind="stable", ignore_index=True)
+    return frame.sort_values(["group", "estimate"], kind="stable", ignore_index=True)
 
 
 def concordance(rankings: pd.DataFrame, *, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """:func:`kendall_w` for each question of a tidy frame (see :func:`mean_positions`).
+    """:func:`kendall_w` for each group of a tidy frame (see :func:`mean_positions`).
 
-    Annotators who left out an item of a question are left out there, and the note says so.
+    Raters who left out an item of a group are left out there, and the note says so.
     """
     rows = []
-    for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
+    for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
         wide = _wide(part)
         frame = kendall_w(wide.to_numpy(np.float64), resamples=resamples, seed=seed)
-        frame.insert(0, "question", question)
+        frame.insert(0, "group", group)
         rows.append(frame)
-    head = ["question", "n", "items", *_RESULT, "note"]
+    head = ["group", "n", "items", *_RESULT, "note"]
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=head)
 
 
@@ -129,12 +138,12 @@ def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -
 
 
 def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Compare every two items of a question by Wilcoxon's signed-rank test, adjusted by Holm.
+    """Compare every two items of a group by Wilcoxon's signed-rank test, adjusted by Holm.
 
     Returns
     -------
     DataFrame
-        question, first, second, n (people who placed both), estimate (mean difference of
+        group, first, second, n (people who placed both), estimate (mean difference of
         positions; negative: the first stands before the second), p, p_holm, note
 
     References
@@ -142,7 +151,7 @@ def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
     Wilcoxon 1945, doi:10.2307/3001968
     """
     frames = []
-    for question, part in rankings.dropna(subset=["position"]).groupby("question", sort=True):
+    for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
         wide = _wide(part)
         rows = []
         for number, first in enumerate(wide.columns):
@@ -152,19 +161,19 @@ def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
                 p = float(wilcoxon(apart).pvalue) if moved else np.nan
                 mean = float(apart.mean()) if len(apart) else np.nan
                 note = "" if moved else "nobody tells the two apart"
-                rows.append((question, first, second, len(apart), mean, p, note))
+                rows.append((group, first, second, len(apart), mean, p, note))
         frame = pd.DataFrame(
-            rows, columns=["question", "first", "second", "n", "estimate", "p", "note"]
+            rows, columns=["group", "first", "second", "n", "estimate", "p", "note"]
         )
         frame.insert(6, "p_holm", holm(frame["p"]))
         frames.append(frame)
-    head = ["question", "first", "second", "n", "estimate", "p", "p_holm", "note"]
+    head = ["group", "first", "second", "n", "estimate", "p", "p_holm", "note"]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=head)
 
 
 def _wide(rankings: pd.DataFrame) -> pd.DataFrame:
     """People in rows, items in columns; a person who places an item twice is an error."""
-    return rankings.pivot(index="annotator_id", columns="item", values="position")  # noqa: PD010
+    return rankings.pivot(index="rater", columns="item", values="position")  # noqa: PD010
 
 
 def friedman(ranks: Matrix) -> tuple[float, float]:
@@ -207,3 +216,363 @@ def _jackknife(ranks: Matrix, mean: float) -> tuple[float, float]:
     ends = np.tanh([middle - reach, middle + reach])
     low, high = np.clip((1 + (m - 1) * ends) / m, 0, 1)
     return float(low), float(high)
+
+
+# Groups of units in order of preference
+
+
+def rank_groups(
+    ratings: pd.DataFrame,
+    groups: pd.Series,
+    directions: Mapping[str, int] | None = None,
+    *,
+    categories: Sequence[int] = LIKERT,
+) -> pd.DataFrame:
+    r"""Rank groups of units by all votes, not by aggregated labels.
+
+    The strengths :math:`\lambda`, log odds with mean 0, are those of the proportional-odds model
+
+    .. math:: \operatorname{logit} P(r \le k) = \theta_k - \beta_i - \alpha_r - \lambda_g
+
+    Errors allow for votes that share a unit or a rater. Every two groups are compared, corrected by
+    Holm: groups that share a letter in ``groups`` were not told apart, and ``rank_low`` to
+    ``rank_high`` are the ranks that the tests leave open. ``rank_bradley_terry`` is the place by
+    another model, in which every two votes of a rater on an item are a comparison.
+
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating.
+    groups
+        The group of each unit, by unit; units without a group are left out.
+    directions
+        -1 for items on which lower ratings are better.
+    categories
+        The whole scale in its order.
+
+    Returns
+    -------
+    DataFrame with group, rank, rank_low, rank_high, rank_bradley_terry, n (votes), estimate, low,
+    high, groups, note; best first
+
+    References
+    ----------
+    McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x; Goldstein & Spiegelhalter 1996,
+    doi:10.2307/2983325 (why ranks need intervals)
+    """
+    frame = mirror_ratings(ratings, directions, categories)
+    known = groups.reindex(frame["unit"]).notna().to_numpy()
+    votes = long_votes(frame[known], categories)
+    own = groups.reindex(votes.units).to_numpy(object)[votes.unit]
+    group, names = pd.factorize(own, sort=True)
+    numbers = np.bincount(group, minlength=len(names))
+    frame = pd.DataFrame({"group": names, "n": numbers})
+    why = ""
+    if len(names) < 2:
+        why = "fewer than two groups"
+    elif len(np.unique(votes.rating)) < 2:
+        why = "all ratings are equal: no order"
+    elif len(votes.units) < 2:
+        why = "one unit only"
+    if why:
+        return frame.assign(note=why).reindex(columns=_RANKED)
+    note = "one rater: intervals are about units only" if len(votes.raters) == 1 else ""
+    wins = count_wins(votes.rater, votes.item, group, votes.place)
+    frame = frame.assign(note=note, rank_bradley_terry=rank_by_wins(wins))
+    return _ranked(frame, *_strengths(votes, group))
+
+
+def _strengths(votes: LongVotes, group: Codes) -> tuple[Matrix, Sandwich]:
+    """Strengths by the proportional-odds model and their sandwich."""
+    columns = {"item": votes.item, "rater": votes.rater, "group": group}
+    fit = fit_cumulative_logit(votes.rating, pd.DataFrame(columns))
+    places = [place for place, (term, _) in enumerate(fit.terms) if term == "group"]
+    spread = sandwich(fit, votes.unit, votes.rater)
+    estimate = np.concatenate([[0.0], fit.coefficients[places]])
+
+    def padded(matrix: Matrix) -> Matrix:
+        """With the reference group, whose coefficient is 0 and certain."""
+        return np.pad(matrix[np.ix_(places, places)], ((1, 0), (1, 0)))
+
+    both_ways = None if spread.both is None else padded(spread.both)
+    parts = tuple(padded(part) for part in spread.parts)
+    return estimate - estimate.mean(), Sandwich(parts, both_ways, spread.df)
+
+
+def _ranked(frame: pd.DataFrame, estimate: Matrix, spread: Sandwich) -> pd.DataFrame:
+    order = np.argsort(-estimate, kind="stable")
+    size = len(order)
+    reach = float(stdtrit(spread.df, 0.975))
+    centred = np.eye(size) - 1 / size
+    half = reach * np.sqrt([spread.variance(weights) for weights in centred])
+    different = pairs_by_holm(_pair_p(estimate[order], order, spread))
+    runs = homogeneous_groups(different)
+    better = np.array([int(different[place, :place].sum()) for place in range(size)])
+    worse = np.array([int(different[place, place + 1 :].sum()) for place in range(size)])
+    ranked = frame.assign(estimate=estimate, low=estimate - half, high=estimate + half)
+    ranked = ranked.iloc[order].reset_index(drop=True)
+    ranked = ranked.assign(
+        rank=np.arange(1, size + 1),
+        rank_low=better + 1,
+        rank_high=size - worse,
+        groups=group_letters(runs, size),
+    )
+    return ranked[_RANKED]
+
+
+def _pair_p(estimate: Matrix, order: NDArray[np.intp], spread: Sandwich) -> Matrix:
+    size = len(order)
+    p = np.full((size, size), np.nan)
+    for first, second in combinations(range(size), 2):
+        weights = np.zeros(size)
+        weights[order[first]], weights[order[second]] = 1.0, -1.0
+        variance = spread.variance(weights)
+        if variance > 0:
+            gap = abs(estimate[first] - estimate[second]) / np.sqrt(variance)
+            p[first, second] = p[second, first] = 2 * stdtr(spread.df, -gap)
+    return p
+
+
+def count_wins(rater: Codes, item: Codes, group: Codes, place: Codes) -> Matrix:
+    """Wins of groups (rows) over each other; a tie is half a win of each.
+
+    Within the votes of one rater on one item every two votes are compared, by their places on the
+    scale. The comparisons are divided by the number of these votes, so that each vote counts the
+    same.
+    """
+    steps = np.arange(int(place.max()) + 1)
+    beats = (np.sign(np.subtract.outer(steps, steps)) + 1) / 2.0
+    blocks = pd.factorize(rater * (int(item.max()) + 1) + item)[0]
+    counts = np.zeros((int(blocks.max()) + 1, int(group.max()) + 1, len(steps)))
+    np.add.at(counts, (blocks, group, place), 1)
+    weights = 1 / counts.sum(axis=(1, 2))
+    wins = np.einsum("b,bir,rs,bjs->ij", weights, counts, beats, counts, optimize=True)
+    np.fill_diagonal(wins, 0)
+    return np.asarray(wins)
+
+
+def rater_means(
+    ratings: pd.DataFrame,
+    groups: pd.Series,
+    directions: Mapping[str, int] | None = None,
+    *,
+    categories: Sequence[int] = LIKERT,
+) -> pd.DataFrame:
+    """Mean rating of each rater (row) for each group of units (column), NaN where there is none.
+
+    The parameters are those of :func:`rank_groups`; the result is what :func:`critical_difference`
+    and :func:`share_of_favourites` take.
+    """
+    votes = mirror_ratings(ratings, directions, categories)
+    votes = votes.assign(group=groups.reindex(votes["unit"]).to_numpy())
+    votes = votes[votes["rating"].notna() & votes["group"].notna()]
+    grouped = votes.groupby(["rater", "group"], sort=True)["rating"].mean()
+    return grouped.unstack()  # noqa: PD010 - a pivot table would compute the mean a second time
+
+
+def share_of_favourites(means: pd.DataFrame, top: int) -> pd.DataFrame:
+    """How many raters (rows) have each item (column) among their best ``top`` items.
+
+    Items tied for the last places share them: each counts the same fraction, instead of the one
+    whose name comes first. The interval is Wilson's for the share of raters.
+
+    References
+    ----------
+    Wilson 1927, doi:10.1080/01621459.1927.10502953
+
+    Returns
+    -------
+    DataFrame with item, n (raters who have a value), count, estimate (share), low, high, note;
+    most frequent first
+    """
+    counts = _shares_of_places(means.to_numpy(np.float64), top).sum(axis=0)
+    note = "" if means.shape[1] > top else f"there are not more than {top}: all are favourites"
+    rows = []
+    for item, n, count in zip(means.columns, means.notna().sum(), counts, strict=True):
+        low, high = wilson_interval(float(count), int(n))
+        row = {"item": item, "n": int(n), "count": float(count)}
+        row |= {"estimate": count / n if n else np.nan, "low": low, "high": high, "note": note}
+        rows.append(row)
+    frame = pd.DataFrame(rows, columns=["item", "n", "count", "estimate", "low", "high", "note"])
+    return frame.sort_values(["count", "item"], ascending=[False, True], ignore_index=True)
+
+
+def _shares_of_places(means: Matrix, top: int) -> Matrix:
+    """For each rater (row) and item: 1 if among the best, a share if tied for the end."""
+    shares = np.zeros(means.shape)
+    for row, values in enumerate(means):
+        rated = np.flatnonzero(~np.isnan(values))
+        ranks = pd.Series(np.round(values[rated], 9)).rank(method="min", ascending=False).to_numpy()
+        for rank in np.unique(ranks):
+            tied = rated[ranks == rank]
+            shares[row, tied] = np.clip((top - rank + 1) / len(tied), 0, 1)
+    return shares
+
+
+def rank_by_wins(wins: Matrix) -> Matrix:
+    """Places by the strengths of Bradley and Terry's model (choix), 1 for the strongest.
+
+    NaN where there are no finite strengths: each item must beat each other one, directly or
+    through others (Ford 1957, doi:10.2307/2308513).
+
+    References
+    ----------
+    Bradley & Terry 1952, doi:10.1093/biomet/39.3-4.324; Maystre & Grossglauser 2015,
+    https://papers.nips.cc/paper/5681 (the algorithm)
+
+    Examples
+    --------
+    >>> rank_by_wins(np.array([[0.0, 10.0], [30.0, 0.0]]))
+    array([2., 1.])
+    """
+    parts, _ = csgraph.connected_components(wins > 0, directed=True, connection="strong")
+    if parts > 1:
+        return np.full(len(wins), np.nan)
+    return np.asarray(rankdata(-ilsr_pairwise_dense(wins, max_iter=1_000), method="ordinal"), float)
+
+
+def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
+    r"""Mean ranks of items over blocks, Friedman's test and Nemenyi's critical difference.
+
+    .. math:: CD = q_\alpha \sqrt{\frac{k (k + 1)}{6 N}}
+
+    with the studentised range :math:`q_\alpha` (infinite degrees of freedom) over :math:`\sqrt 2`.
+    Two items whose mean ranks differ by less cannot be told apart. Blocks that miss an item are
+    left out.
+
+    Parameters
+    ----------
+    scores
+        A row for each block (rater, image, data set), a column for each item; higher is better.
+
+    References
+    ----------
+    Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html; Friedman 1937,
+    doi:10.1080/01621459.1937.10503522
+
+    Returns
+    -------
+    DataFrame with item, n (blocks), estimate (mean rank, 1 is best), low, high (half a critical
+    difference to each side: items whose intervals overlap are not told apart),
+    critical_difference, chi_square, p (Friedman), groups (letters), note; best first
+    """
+    whole = scores.dropna()
+    n, k = whole.shape
+    lost = len(scores) - n
+    note = f"{lost} blocks without all items left out" if lost else ""
+    columns = ["item", "n", "estimate", "low", "high", "critical_difference"]
+    columns += ["chi_square", "p", "groups", "note"]
+    if n < 2 or k < 2:
+        why = "fewer than two blocks that have all of at least two items"
+        rows = [{"item": item, "n": n, "note": why} for item in scores.columns]
+        return pd.DataFrame(rows, columns=columns)
+    ranked = rankdata(-whole.to_numpy(np.float64), axis=1)
+    mean = ranked.mean(axis=0)
+    chi_square, p = friedman(ranked)
+    gap = critical_gap(k, n)
+    order = np.argsort(mean, kind="stable")
+    mean = mean[order]
+    different = np.abs(np.subtract.outer(mean, mean)) >= gap
+    frame = pd.DataFrame(
+        {
+            "item": whole.columns[order],
+            "n": n,
+            "estimate": mean,
+            "low": mean - gap / 2,
+            "high": mean + gap / 2,
+            "critical_difference": gap,
+            "chi_square": chi_square,
+            "p": p,
+            "groups": group_letters(homogeneous_groups(different), k),
+            "note": note if not np.isnan(p) else "all items are tied in every block",
+        }
+    )
+    return frame[columns]
+
+
+def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
+    """Compare every two items by Nemenyi's test after Friedman's (scikit-posthocs).
+
+    Parameters
+    ----------
+    scores
+        As for :func:`critical_difference`.
+
+    References
+    ----------
+    Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html
+
+    Returns
+    -------
+    DataFrame with first, second, n (blocks), estimate (difference of mean ranks; negative: the
+    first is better), low, high (a critical difference to each side), p, note
+    """
+    whole = scores.dropna()
+    n, k = whole.shape
+    mean, p, gap = np.full(k, np.nan), np.full((k, k), np.nan), np.nan
+    if n > 1 and k > 1:
+        ranked = rankdata(-whole.to_numpy(np.float64), axis=1)
+        mean, gap = ranked.mean(axis=0), critical_gap(k, n)
+        p = posthoc_nemenyi_friedman(ranked).to_numpy()
+    one, two = np.triu_indices(k, 1)
+    apart = mean[one] - mean[two]
+    return pd.DataFrame(
+        {
+            "first": whole.columns[one],
+            "second": whole.columns[two],
+            "n": n,
+            "estimate": apart,
+            "low": apart - gap,
+            "high": apart + gap,
+            "p": p[one, two],
+            "note": "" if n > 1 else "fewer than two blocks that have all items",
+        }
+    )
+
+
+def critical_gap(items: int, blocks: int) -> float:
+    """Nemenyi's critical difference of mean ranks."""
+    quantile = float(studentized_range.ppf(1 - ALPHA, items, np.inf)) / np.sqrt(2)
+    return float(quantile * np.sqrt(items * (items + 1) / (6 * blocks)))
+
+
+def pairs_by_holm(p: ArrayLike) -> Flags:
+    """Which pairs differ, from a symmetric matrix of p-values corrected together by Holm."""
+    matrix = np.asarray(p, np.float64)
+    upper = np.triu_indices(len(matrix), 1)
+    adjusted = holm(matrix[upper])
+    different = np.zeros(matrix.shape, bool)
+    different[upper] = adjusted < ALPHA  # a missing p is no difference
+    return different | different.T
+
+
+def homogeneous_groups(different: Flags) -> list[tuple[int, int]]:
+    """Longest runs of items, given in order, in which no two are different (first, last).
+
+    These are the bars of a critical-difference picture; an item that differs from both neighbours
+    has a run of its own, which is not drawn and not returned.
+    """
+    runs: list[tuple[int, int]] = []
+    size = len(different)
+    for first in range(size):
+        last = first
+        while last + 1 < size and not different[first : last + 1, last + 1].any():
+            last += 1
+        if last > first and (not runs or last > runs[-1][1]):
+            runs.append((first, last))
+    return runs
+
+
+def group_letters(runs: Sequence[tuple[int, int]], size: int) -> list[str]:
+    """For each item the letters of its runs: items that share a letter were not told apart."""
+    letters = [""] * size
+    for number, (first, last) in enumerate(runs):
+        for place in range(first, last + 1):
+            letters[place] += _letter(number)
+    return letters
+
+
+def _letter(number: int) -> str:
+    """a, b, ..., z, then two letters in brackets, so that they can still be read one by one."""
+    name = chr(ord("a") + number % 26)
+    return name if number < 26 else f"({name}{number // 26})"

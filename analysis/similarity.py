@@ -1,8 +1,4 @@
-"""Do annotators prefer explanations similar to their own words (Q0.1) and boxes (Q0.2)?
-
-Figure 11 of the first PASTA paper, doi:10.48550/arXiv.2411.02470; for boxes see also
-:mod:`analysis.box_bias`.
-"""
+"""Do raters prefer what is similar to their own words, or to something else of their own?"""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ from analysis.resampling import Codes, holm
 TEXT_MEASURES = ("bleu", "rouge1", "rougeL")
 METHODS = ("pearson", "spearman")
 SCOPES = ("pooled", "within")
-_COLUMNS = ["measure", "question", "scope", "method", "n", "estimate", "low", "high"]
+_COLUMNS = ["measure", "item", "scope", "method", "n", "estimate", "low", "high"]
 _COLUMNS += ["p", "p_holm", "note"]
 
 Compared = tuple[np.ndarray, np.ndarray, list[Codes]]
@@ -27,7 +23,7 @@ Compared = tuple[np.ndarray, np.ndarray, list[Codes]]
 def measure_texts(
     sentences: pd.DataFrame | None, descriptions: pd.DataFrame | None
 ) -> tuple[pd.DataFrame, str]:
-    """BLEU and ROUGE of each concept sentence against the text of each annotator of the sample.
+    """BLEU and ROUGE of the sentence of a unit against the text of each of its raters.
 
     BLEU of one sentence with up to four-word phrases as far as both texts are long enough
     (sacrebleu, ``effective_order``), as a share from 0 to 1; ROUGE-1 and ROUGE-L as F measures on
@@ -36,9 +32,9 @@ def measure_texts(
     Parameters
     ----------
     sentences
-        Columns sample_id, sentence: what the explanation says.
+        Columns unit, sentence.
     descriptions
-        Columns sample_id, annotator_id, text.
+        Columns unit, rater, text.
 
     References
     ----------
@@ -47,20 +43,20 @@ def measure_texts(
 
     Returns
     -------
-    A frame with sample_id, annotator_id, bleu, rouge1, rougeL; and a note on what is missing
+    A frame with unit, rater, bleu, rouge1, rougeL; and a note on what is missing
     """
-    columns = ["sample_id", "annotator_id", *TEXT_MEASURES]
+    columns = ["unit", "rater", *TEXT_MEASURES]
     empty = pd.DataFrame(columns=columns)
     if descriptions is None or "text" not in descriptions or not len(descriptions):
-        return empty, "no Q0.1 texts"
+        return empty, "no texts of raters"
     if sentences is None or not len(sentences):
-        return empty, "no concept sentences"
-    pairs = descriptions.merge(sentences[["sample_id", "sentence"]], on="sample_id")
+        return empty, "no sentences"
+    pairs = descriptions.merge(sentences[["unit", "sentence"]], on="unit")
     for name in ("text", "sentence"):
         pairs = pairs[pairs[name].notna() & (pairs[name].astype(str).str.strip() != "")]
     if not len(pairs):
-        return empty, "no Q0.1 texts on samples with a concept sentence"
-    # They load NLTK and scikit-learn, two seconds that ratings without texts need not wait.
+        return empty, "no texts of raters on units with a sentence"
+    # They load NLTK and scikit-learn, two seconds that are wasted without texts.
     from rouge_score.rouge_scorer import RougeScorer
     from rouge_score.tokenizers import DefaultTokenizer
     from sacrebleu.metrics.bleu import BLEU
@@ -76,46 +72,45 @@ def measure_texts(
         row = {"bleu": bleu.sentence_score(sentence, [text]).score / 100}
         rows.append(row | {name: score.fmeasure for name, score in found.items()})
     values = pd.DataFrame(rows, columns=list(TEXT_MEASURES)).iloc[place].reset_index(drop=True)
-    result = pairs[["sample_id", "annotator_id"]].reset_index(drop=True)
+    result = pairs[["unit", "rater"]].reset_index(drop=True)
     return result.join(values), ""
 
 
 def correlate_similarity(
     values: pd.DataFrame, ratings: pd.DataFrame, measures: Sequence[str]
 ) -> pd.DataFrame:
-    """Correlate properties of (sample, annotator) with the annotator's votes on the sample.
+    """Correlate properties of (unit, rater) with the rater's votes on the unit.
 
-    ``pooled`` correlates all votes, as published. It cannot tell a bias from a good explanation:
-    one that names the right parts is both liked and like what people wrote. ``within`` first takes
-    the means of every sample and of every annotator out of both, so that it asks whether, of the
-    annotators who saw the same explanation, the one whose own words or boxes are closer to it gave
-    more stars. Intervals allow for votes that share a sample or an annotator; ``p_holm`` corrects
-    among the tests of one scope and method.
+    ``pooled`` correlates all votes. It cannot tell a bias from quality: a unit that names the right
+    things is both liked and similar to what people wrote. ``within`` first takes the means of every
+    unit and of every rater out of both, so that it asks whether, of the raters of the same unit,
+    the one whose own words are closer to it rated it higher. Intervals allow for votes that share a
+    unit or a rater; ``p_holm`` corrects among the tests of one scope and method.
 
     Parameters
     ----------
     values
-        Columns sample_id, annotator_id and the measures.
+        Columns unit, rater and the measures.
     ratings
-        Columns sample_id, annotator_id, question, rating.
+        Columns unit, rater, item, rating.
 
     Returns
     -------
-    DataFrame with measure, question, scope, method, n, estimate, low, high, p, p_holm, note
+    DataFrame with measure, item, scope, method, n, estimate, low, high, p, p_holm, note
     """
-    keys = ["sample_id", "annotator_id"]
+    keys = ["unit", "rater"]
     joined = ratings[ratings["rating"].notna()].merge(values, on=keys, how="inner")
-    # Numbers are told apart faster than texts, and that is done for every correlation.
+    # Codes are faster than texts, and every correlation numbers its clusters.
     joined = joined.assign(**{name: pd.factorize(joined[name])[0] for name in keys})
-    questions = [str(name) for name in sorted(ratings["question"].dropna().unique())]
+    items = [str(name) for name in sorted(ratings["item"].dropna().unique())]
     rows = []
     for measure in measures:
-        for question in questions:
-            here = joined[(joined["question"] == question) & joined[measure].notna()]
+        for item in items:
+            here = joined[(joined["item"] == item) & joined[measure].notna()]
             for scope in SCOPES:
                 compared = _compared(here, measure, scope)
                 for method in METHODS:
-                    head = {"measure": measure, "question": question}
+                    head = {"measure": measure, "item": item}
                     head |= {"scope": scope, "method": method}
                     rows.append(head | _correlation(compared, scope, method))
     frame = pd.DataFrame(rows, columns=_COLUMNS)
@@ -125,10 +120,10 @@ def correlate_similarity(
 
 
 def _compared(here: pd.DataFrame, measure: str, scope: str) -> Compared:
-    """The measure and the stars, and the sample and annotator of each; within: without means."""
+    """The measure and the rating, and the unit and rater of each; within: without means."""
     x = here[measure].to_numpy(np.float64)
     y = here["rating"].to_numpy(np.float64)
-    clusters: list[Codes] = [codes_of(here[name]) for name in ("sample_id", "annotator_id")]
+    clusters: list[Codes] = [codes_of(here[name]) for name in ("unit", "rater")]
     if scope == "within" and len(x):
         shared = np.bincount(clusters[0])[clusters[0]] > 1  # a vote alone has nothing to compare
         x, y = x[shared], y[shared]
@@ -141,7 +136,7 @@ def _correlation(compared: Compared, scope: str, method: str) -> dict[str, objec
     x, y, clusters = compared
     row = clustered_correlation(x, y, *clusters, method=method)
     constant = scope == "within" and row["note"] == "one of the two does not vary"
-    why = "it does not differ between the annotators of a sample" if constant else str(row["note"])
+    why = "it does not differ between the raters of a unit" if constant else str(row["note"])
     return row | {"note": why}
 
 

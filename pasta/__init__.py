@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from pasta.name_clash import describe_clash
 
 if TYPE_CHECKING:
     from pasta.explanations.api import explain
@@ -17,6 +20,11 @@ _HOMES = {
     "evaluate": "pasta.metrics.api",
     "explain": "pasta.explanations.api",
 }
+
+
+_clash = describe_clash()
+if _clash is not None:
+    warnings.warn(_clash, RuntimeWarning, stacklevel=2)
 
 
 def __getattr__(name: str) -> Any:

@@ -15,10 +15,10 @@ from pasta.commands import (
     profile,
     report,
     score,
+    study,
     tables,
     tune,
 )
-from pasta.commands.annotations import app as annotations_app
 from pasta.errors import guarded
 
 app = typer.Typer(
@@ -31,7 +31,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.add_typer(data.app, name="data")
-app.add_typer(annotations_app, name="annotations")
+app.add_typer(study.app, name="study")
+app.add_typer(study.study_app("ratings"), name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
 app.command("doctor")(machine.doctor)

@@ -96,7 +96,7 @@ def write(
     parents: Mapping[str, pd.DataFrame] | None = None,
 ) -> None:
     """Check a table against its contract and write it as Parquet, or as CSV by its suffix."""
-    from pasta.validation import check
+    from pasta.contracts import check
 
     check(frame, table, parents, file=path)
     with atomic(path) as temporary:
@@ -113,17 +113,18 @@ def read(
     import pandas as pd
     from pyarrow import ArrowInvalid
 
-    from pasta.validation import check, coerce
+    from pasta.contracts import check, coerce
+    from pasta.text_files import read_csv
 
     if not path.exists():
         raise InputError("there is no such file", file=path, expected=f"the {table.name} table")
+    if path.suffix == ".csv":
+        text = read_csv(path, table.columns, f"the {table.name} table")
+        return coerce(text.complete(), table, parents, file=path)
     try:
-        if path.suffix == ".csv":
-            text = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-            return coerce(text, table, parents, file=path)
         frame = pd.read_parquet(path)
-    except (ArrowInvalid, OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
-        expected = f"a whole {path.suffix.lstrip('.')} file with the {table.name} table"
+    except (ArrowInvalid, OSError) as error:
+        expected = f"a whole parquet file with the {table.name} table"
         raise InputError(f"cannot be read: {error}", file=path, expected=expected) from error
     check(frame, table, parents, file=path)
     return frame
@@ -261,7 +262,7 @@ def _locked(path: Path) -> Iterator[bool]:
 
 
 def write_csvs(frames: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    """One CSV for each table of an analysis; those of an earlier run that are no more go."""
+    """Write one CSV for each table of an analysis; tables that an earlier run left are removed."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
         with atomic(folder / f"{name}.csv") as temporary:

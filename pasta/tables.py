@@ -1,7 +1,8 @@
 """The contracts: the schema of every table that flows between stages.
 
 A table is a set of typed columns, a key, references to other tables and, where columns depend on
-each other, rules over whole rows. :mod:`pasta.store` checks them on the way in and out.
+each other, rules over whole rows. :mod:`pasta.store` checks them on the way in and out. The tables
+of a study stand in its own folder.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from pasta.contracts import (
     a_name,
     a_number,
     a_text,
-    a_time,
     a_whole,
     matching,
     one_of,
@@ -27,9 +27,6 @@ from pasta.contracts import (
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.registry import Registry
 
-QUESTIONS = ("Q1", "Q2", "Q3", "Q4", "Q5", "Q6")
-RANKINGS = ("Q7", "Q8", "Q9")
-STARS = (1, 2, 3, 4, 5)
 KINDS = ("saliency", "concept")
 STATUSES = ("ok", "zero", "constant", "nan")
 BOX = ("x0", "y0", "x1", "y1")
@@ -37,7 +34,8 @@ BOX = ("x0", "y0", "x1", "y1")
 TABLES: Registry[Table] = Registry("table")
 
 
-def _box(nullable: bool = False) -> dict[str, pa.Column]:
+def box_columns(nullable: bool = False) -> dict[str, pa.Column]:
+    """The sides of a box as columns."""
     expected = "a fraction of the image from 0 to 1"
     return {name: a_number(expected, 0, 1, nullable) for name in BOX}
 
@@ -64,30 +62,24 @@ def _box_iff_present(frame: pd.DataFrame) -> pd.Series[bool]:
 
 
 _DATASET = one_of(tuple(VOCABULARIES))
-_SAMPLE = a_text(
+SAMPLE_ID = a_text(
     "dataset/image/method/backbone",
     matching(r"[^/\s]+(/[^/\s]+){3}", "dataset/image/method/backbone"),
 )
-_BELOW = pa.Check(
-    lambda paths: ~paths.str.contains(r"(?:^|[/\\])\.\.?(?:[/\\]|$)", regex=True),
-    error="a path without the steps '.' and '..'",
-)
-_SAMPLE_SHOWN = a_text("dataset/image/method/backbone", *_SAMPLE.checks, _BELOW)
 _CLASS = _in_vocabulary("label", lambda dataset: VOCABULARIES[dataset].classes, "a class")
 _PREDICTED = _in_vocabulary("predicted", lambda dataset: VOCABULARIES[dataset].classes, "a class")
 _CONCEPT = _in_vocabulary("concept", lambda dataset: VOCABULARIES[dataset].concepts, "a concept")
-_AREA = Rule("x1", "x0 < x1 and y0 < y1", _box_has_area)
+AREA = Rule("x1", "x0 < x1 and y0 < y1", _box_has_area)
 _IMAGE = Reference(("dataset", "image_id"), "images")
-_SAMPLES = Reference(("sample_id",), "explanations")
-_ANNOTATOR = Reference(("annotator_id",), "annotators")
-_SIMULATED = "true for votes of simulated raters"
+SAMPLES_REFERENCE = Reference(("sample_id",), "explanations")
 
 
-def _add(table: Table) -> Table:
+def add_table(table: Table) -> Table:
+    """Register a contract, here or beside the code that it belongs to."""
     return TABLES.register(table.name)(table)
 
 
-IMAGES = _add(
+IMAGES = add_table(
     Table(
         "images",
         "every image of a dataset and its row in the image and part arrays",
@@ -106,7 +98,7 @@ IMAGES = _add(
     )
 )
 
-REGIONS = _add(
+REGIONS = add_table(
     Table(
         "regions",
         "every visible instance of a concept with its box",
@@ -116,14 +108,14 @@ REGIONS = _add(
             "image_id": a_name("an image of the images table"),
             "concept": a_text("a concept of the dataset"),
             "instance": a_whole("number of the instance, from 0", 0),
-            **_box(),
+            **box_columns(),
         },
         (_IMAGE,),
-        (_CONCEPT, _AREA),
+        (_CONCEPT, AREA),
     )
 )
 
-CONCEPTS = _add(
+CONCEPTS = add_table(
     Table(
         "concepts",
         "for every image and every concept of the vocabulary: is it there, and where",
@@ -133,7 +125,7 @@ CONCEPTS = _add(
             "image_id": a_name("an image of the images table"),
             "concept": a_text("a concept of the dataset"),
             "present": a_flag("whether the concept is seen"),
-            **_box(nullable=True),
+            **box_columns(nullable=True),
             "instances": a_whole("how many are seen", 0),
             "share": a_number("share of the image's pixels", 0, 1),
             "value": a_whole("value in the part-index array", 1, 255),
@@ -141,13 +133,13 @@ CONCEPTS = _add(
         (_IMAGE,),
         (
             _CONCEPT,
-            _AREA,
+            AREA,
             Rule("present", "a box exactly where the concept is present", _box_iff_present),
         ),
     )
 )
 
-PREDICTIONS = _add(
+PREDICTIONS = add_table(
     Table(
         "predictions",
         "what each classifier says about each test image",
@@ -165,13 +157,13 @@ PREDICTIONS = _add(
     )
 )
 
-EXPLANATIONS = _add(
+EXPLANATIONS = add_table(
     Table(
         "explanations",
         "every explanation and where its attribution is stored",
         ("sample_id",),
         {
-            "sample_id": _SAMPLE,
+            "sample_id": SAMPLE_ID,
             "dataset": _DATASET,
             "image_id": a_name("an image of the images table"),
             "method": a_name("an explanation method"),
@@ -187,7 +179,7 @@ EXPLANATIONS = _add(
     )
 )
 
-ATTRIBUTIONS = _add(
+ATTRIBUTIONS = add_table(
     Table(
         "attributions",
         "one technique's concept attributions: a file per technique",
@@ -200,13 +192,13 @@ ATTRIBUTIONS = _add(
     )
 )
 
-PERTURBED = _add(
+PERTURBED = add_table(
     Table(
         "perturbed",
-        "the light and the strong perturbation of each sample, for Q5 and Q6",
+        "the light and the strong perturbation of each sample",
         ("sample_id", "strength"),
         {
-            "sample_id": _SAMPLE,
+            "sample_id": SAMPLE_ID,
             "strength": one_of(("light", "strong")),
             "perturbation": a_name("a perturbation"),
             "magnitude": a_number("0 to 1", 0, 1),
@@ -216,145 +208,29 @@ PERTURBED = _add(
             "scale": a_number("largest absolute value of the raw attribution", 0),
             "row": a_whole("row in the technique's file", 0),
         },
-        (_SAMPLES,),
+        (SAMPLES_REFERENCE,),
     )
 )
 
-SHOWN = _add(
-    Table(
-        "shown",
-        "explanations that were rated but not computed here, as files of a released study",
-        ("sample_id",),
-        {
-            "sample_id": _SAMPLE_SHOWN,
-            "kind": one_of(KINDS),
-            "label": a_text("the true class, in the words of the study"),
-            "predicted": a_text("the predicted class, in the words of the study"),
-            "image": a_text("the image's file below the study's root", _BELOW),
-            "activations": a_text("the attribution's file below the study's root", _BELOW),
-            "root": a_text("the study's folder"),
-        },
-    )
-)
 
-ANNOTATORS = _add(
-    Table(
-        "annotators",
-        "who rated; each demographic may be missing",
-        ("annotator_id",),
-        {
-            "annotator_id": a_name("a name without slash or space"),
-            "age": a_whole("years, or empty", 0, 130, nullable=True),
-            "sex": a_text("as stated by the annotator, or empty", nullable=True),
-            "country": a_text("as stated by the annotator, or empty", nullable=True),
-            "simulated": a_flag(_SIMULATED),
-        },
-    )
-)
-
-VOTES = _add(
-    Table(
-        "votes",
-        "one star rating of one sample by one annotator on one question",
-        ("sample_id", "annotator_id", "question"),
-        {
-            "sample_id": _SAMPLE,
-            "annotator_id": a_name("an annotator"),
-            "question": one_of(QUESTIONS),
-            "rating": a_whole("stars from 1 to 5", 1, 5),
-            "submitted_at": a_time(),
-            "simulated": a_flag(_SIMULATED),
-        },
-        (_SAMPLES, _ANNOTATOR),
-    )
-)
-
-DESCRIPTIONS = _add(
-    Table(
-        "descriptions",
-        "Q0.1: what makes the annotator recognise the class, in words",
-        ("sample_id", "annotator_id"),
-        {
-            "sample_id": _SAMPLE,
-            "annotator_id": a_name("an annotator"),
-            "text": a_text("the annotator's words"),
-            "simulated": a_flag(_SIMULATED),
-        },
-        (_SAMPLES, _ANNOTATOR),
-    )
-)
-
-BOXES = _add(
-    Table(
-        "boxes",
-        "Q0.2: the boxes an annotator drew around what helps",
-        ("sample_id", "annotator_id", "box"),
-        {
-            "sample_id": _SAMPLE,
-            "annotator_id": a_name("an annotator"),
-            "box": a_whole("number of the box, from 0", 0),
-            **_box(),
-            "simulated": a_flag(_SIMULATED),
-        },
-        (_SAMPLES, _ANNOTATOR),
-        (_AREA,),
-    )
-)
-
-RANKED = _add(
-    Table(
-        "rankings",
-        "Q7-Q9: positions an annotator gave to axioms and questions",
-        ("annotator_id", "question", "item"),
-        {
-            "annotator_id": a_name("an annotator"),
-            "question": one_of(RANKINGS),
-            "item": a_text("what was ranked"),
-            "position": a_whole("from 1, in the order that the question asks for", 1),
-            "simulated": a_flag(_SIMULATED),
-        },
-        (_ANNOTATOR,),
-    )
-)
-
-LABELS = _add(
-    Table(
-        "labels",
-        "the votes on a sample and question, aggregated",
-        ("sample_id", "question"),
-        {
-            "sample_id": _SAMPLE,
-            "question": one_of(QUESTIONS),
-            "mode": a_whole("stars from 1 to 5", 1, 5),
-            "mean": a_number("1 to 5", 1, 5),
-            "median": a_number("1 to 5", 1, 5),
-            "n_votes": a_whole("at least one", 1),
-            **{f"votes_{star}": a_whole("how many gave this star", 0) for star in STARS},
-            "entropy": a_number("of the votes, in bits: 0 when all agree", 0),
-            "simulated": a_flag("true if any of the votes is simulated"),
-        },
-        (_SAMPLES,),
-    )
-)
-
-METRIC_VALUES = _add(
+METRIC_VALUES = add_table(
     Table(
         "metric_values",
         "one computational metric of one explanation",
         ("sample_id", "metric", "variant"),
         {
-            "sample_id": _SAMPLE,
+            "sample_id": SAMPLE_ID,
             "metric": a_text("a metric", matching(r"\S+", "a metric")),
             "variant": a_text("the metric's variant, or empty text"),
             "value": a_number("any number; empty unless the status is ok", nullable=True),
             "direction": one_of(("higher", "lower")),
             "status": a_text("ok, or why there is no value"),
         },
-        (_SAMPLES,),
+        (SAMPLES_REFERENCE,),
     )
 )
 
-SCORE_RESULTS = _add(
+SCORE_RESULTS = add_table(
     Table(
         "score_results",
         "how well a scorer predicts labels it has not seen: one row per setup, seed and measure",
@@ -365,7 +241,7 @@ SCORE_RESULTS = _add(
             "scorer": a_name("a scorer"),
             "encoder": a_name("an encoder"),
             "split": a_name("a way of splitting"),
-            "question": one_of(QUESTIONS),
+            "question": a_name("a question of the study"),
             "seed": a_whole("of split and training", 0),
             "measure": a_name("a measure"),
             "estimate": a_number("any number; empty with a reason", nullable=True),

@@ -1,4 +1,4 @@
-"""Text and CSV files that other people made: the only reader of CSV files of ratings.
+"""Text and CSV files that other people made: the only reader of foreign CSV files.
 
 Files come from spreadsheets, editors and other programs. A byte-order mark, Windows and old Mac
 line ends, commas, semicolons or tabs, quoted cells with line ends in them and blank lines are
@@ -52,6 +52,15 @@ class CsvText:
     file: Path
     frame: pd.DataFrame
     ragged: tuple[tuple[int, int], ...]
+
+    def complete(self) -> pd.DataFrame:
+        """The rows, or an error if one of them has too few or too many cells."""
+        for line, cells in self.ragged:
+            expected = f"{self.frame.shape[1]} cells, as in the header"
+            raise InputError(
+                f"the row has {cells} cells", file=self.file, row=line, expected=expected
+            )
+        return self.frame
 
 
 def read_csv(file: Path, known: Collection[str], expected: str, limit: int = FILE_LIMIT) -> CsvText:
@@ -269,6 +278,8 @@ def _open_regular(path: Path) -> Iterator[BinaryIO]:
             raise InputError("is not an ordinary file", file=path)
         with path.open("rb") as file:
             yield file
+    except FileNotFoundError:
+        raise InputError("there is no such file", file=path) from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"cannot be read: {reason or error}", file=path) from error

@@ -16,20 +16,24 @@ import typer
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analysis.suites.agreement import agreement_tables
-from analysis.suites.bias import bias_tables
-from analysis.suites.correlation import correlation_tables
-from analysis.suites.dataset import dataset_tables
-from analysis.suites.preference import preference_tables
-from analysis.suites.tables import Tables
+from analysis.tables import Tables
 from pasta import store, tables
 from pasta.config import Params, load_params
 from pasta.contracts import Table
+from pasta.embedding.sentences import sentence, top_concepts
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root
 from pasta.registry import Registry
 from pasta.stage import run_stage
+from pasta.studies.ratings import tables as ratings
+from pasta.studies.ratings.analyses.agreement import agreement_tables
+from pasta.studies.ratings.analyses.bias import bias_tables
+from pasta.studies.ratings.analyses.correlation import correlation_tables
+from pasta.studies.ratings.analyses.dataset import dataset_tables
+from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.rateable import box_values, concept_sentences
+from pasta.studies.ratings.settings import NAME
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
 from reports.source.pages.overview import headline_numbers
@@ -39,7 +43,7 @@ from reports.source.replication.rows import published_techniques
 
 Analysis = Callable[[list[Group], Params], Tables]
 ANALYSES: Registry[Analysis] = Registry("analysis")
-VOTES, ACCURACY = DATA / "votes", DATA / "accuracy" / "accuracy.csv"
+VOTES, ACCURACY = DATA / "votes" / NAME, DATA / "accuracy" / "accuracy.csv"
 
 
 def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...")]) -> None:
@@ -69,7 +73,7 @@ def dataset(here: list[Group], params: Params) -> Tables:  # noqa: ARG001
     """How much there is of everything, and what the papers say of their study in words."""
     images = _all([*dict.fromkeys(one.images for one in here)], tables.IMAGES)
     perturbed = _all(_explanations(here), tables.PERTURBED)
-    samples, votes, annotators = _samples(here), _given(tables.VOTES), _given(tables.ANNOTATORS)
+    samples, votes, annotators = _samples(here), _given(ratings.VOTES), _given(ratings.ANNOTATORS)
     models, known = pd.read_csv(project_root() / ACCURACY), published_techniques()
     found = dataset_tables(images, samples, perturbed, votes, annotators, published=known)
     shown = samples[(samples["method"] + "/" + samples["backbone"]).isin(known)]
@@ -85,25 +89,22 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(tables.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
+        _given(ratings.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
     )
 
 
 @ANALYSES.register("bias", experiment="annotations", inputs=_explanations)
 def bias(here: list[Group], params: Params) -> Tables:
     """Whether it matters who rates."""
-    # Shown maps need the catalogue of methods and with it torch, which no other analysis loads.
-    from pasta.embedding.sentences import sentence, top_concepts
-    from pasta.studies.ratings.rateable import box_values, concept_sentences
 
     def describe(names: Sequence[str], values: NDArray[np.float64]) -> str:
         return sentence(top_concepts(names, values, params.embedding.n_top))
 
-    descriptions, boxes = _given(tables.DESCRIPTIONS), _given(tables.BOXES)
+    descriptions, boxes = _given(ratings.DESCRIPTIONS), _given(ratings.BOXES)
     told = descriptions["sample_id"].unique().tolist()
     return bias_tables(
-        _given(tables.VOTES),
-        _given(tables.ANNOTATORS),
+        _given(ratings.VOTES),
+        _given(ratings.ANNOTATORS),
         _samples(here),
         descriptions,
         concept_sentences(here, told, describe),
@@ -119,9 +120,9 @@ def preference(here: list[Group], params: Params) -> Tables:
     """Which techniques, kinds of explanation and axioms people prefer."""
     protocol = load_protocol(params.annotations.protocol)
     return preference_tables(
-        _given(tables.VOTES),
+        _given(ratings.VOTES),
         _samples(here),
-        _given(tables.RANKED),
+        _given(ratings.RANKED),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
         seed=params.seed,
@@ -137,7 +138,7 @@ def correlation(here: list[Group], params: Params) -> Tables:
     """Every metric against every question, over all and in parts."""
     return correlation_tables(
         _all([one.metrics for one in here], tables.METRIC_VALUES),
-        _given(tables.LABELS),
+        _given(ratings.LABELS),
         _samples(here),
         resamples=params.analysis.resamples,
         seed=params.seed,

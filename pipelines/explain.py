@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from pasta.config import load_params
+from pasta.explanations.catalog import techniques
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.suite import explain_group
-from pasta.explanations.techniques import techniques
 from pasta.layout import find_group
 from pasta.paths import project_root
 from pasta.progress import lines, print_seconds

@@ -33,6 +33,8 @@ from pasta.scoring.studies import (
     track,
 )
 from pasta.stage import run_stage
+from pasta.studies.ratings.settings import NAME
+from pasta.studies.ratings.tables import LABELS, VOTES
 from pasta.tracking import file_md5, require_tracking, tracked_run
 from reports.source.plots.score import score_figure
 from reports.source.plots.style import style
@@ -43,12 +45,12 @@ def main() -> None:
     require_tracking()
     limit_threads()
     root, params = project_root(), load_params()
-    folder, every = root / DATA / "votes", groups(params, root)
+    folder, every = root / DATA / "votes" / NAME, groups(params, root)
     labels, votes = folder / "labels.parquet", folder / "votes.parquet"
     tables_read = [labels, *(group.explanations / TABLE for group in every)]
     inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
-    given, known = store.read(votes, tables.VOTES), store.read(labels, tables.LABELS)
+    given, known = store.read(votes, VOTES), store.read(labels, LABELS)
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
             results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)

@@ -1,29 +1,33 @@
-"""DVC stage `simulate`: the votes of simulated raters, as a batch of annotations."""
+"""DVC stage `simulate`: the answers of simulated people to a study, as a batch."""
 
 from __future__ import annotations
 
 from pasta.config import load_params
+from pasta.errors import PastaError
 from pasta.layout import groups
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies.ratings.simulation.study import simulated_study, write_study
-from pasta.studies.ratings.study import PLANTED, SIMULATED
+from pasta.studies.batches import write_simulated
+from pasta.studies.registry import load_study
 from pasta.tracking import tracked_run
 
 
-def main() -> None:
-    """Let simulated raters rate the explanations of all groups; with real ones, leave no votes."""
+def main(name: str) -> None:
+    """Let simulated people take part in a study; where real ones do, leave no answers."""
     params, root, explained = load_params(), project_root(), groups()
+    study = load_study(name, params)
+    if study.simulate is None:
+        raise PastaError(f"the study {name!r} has no simulated people")
     with tracked_run(
         "annotations",
-        "simulate",
-        params.annotations.source,
+        f"simulate@{name}",
+        str(study.settings.get("source", name)),
         inputs=[group.explanations for group in explained],
-        params=params.annotations.model_dump(mode="json"),
+        params=study.settings,
     ) as run:
-        study = simulated_study(explained, params)
-        write_study(study, params, root / SIMULATED, root / PLANTED)
-        run.log_metrics({name: len(part) for name, part in study.annotations.parts().items()})
+        simulated = study.simulate(explained, params)
+        write_simulated(study, simulated, root)
+        run.log_metrics({table: len(part) for table, part in simulated.frames.items()})
 
 
 if __name__ == "__main__":

@@ -1,49 +1,42 @@
-"""DVC stage `votes`: all batches of annotations as one set of tables, and the labels they give."""
+"""DVC stage `votes`: all batches of a study as one set of tables, and what follows from them."""
 
 from __future__ import annotations
 
-from pasta import store, tables
+from pasta import store
 from pasta.config import load_params
-from pasta.layout import groups
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies.ratings.aggregate import aggregate
-from pasta.studies.ratings.batches import merged
-from pasta.studies.ratings.rateable import explained
-from pasta.studies.ratings.study import (
-    BATCHES,
-    SIMULATED,
-    VOTES,
-    batches_of,
-    summarise,
-    summarise_labels,
-    write_tables,
-)
+from pasta.studies.batches import merged, project_batches, write_tables
+from pasta.studies.registry import load_study
 from pasta.tracking import tracked_run
 
 
-def main() -> None:
-    """Merge the stored batches, later over earlier, and check every vote against its sample.
+def main(name: str) -> None:
+    """Merge the stored batches, later over earlier, and check what every answer refers to.
 
-    The votes on each sample and question become one label: mode, mean and median, with the counts
-    behind them.
+    The study makes its outcomes from all answers. In the rating study the votes on each sample and
+    question become one label: mode, mean and median, with the counts behind them.
     """
     params, root = load_params(), project_root()
-    out, sources = root / VOTES, batches_of(root)
+    study = load_study(name, params)
+    out, sources = root / study.folder, project_batches(study, root)
+    places = (root / study.simulated_folder, root / study.batch_folder)
     with tracked_run(
         "annotations",
-        "votes",
-        params.annotations.source,
-        inputs=[folder for folder in (root / SIMULATED, root / BATCHES) if folder.exists()],
-        params={"ties": params.annotations.ties},
+        f"votes@{name}",
+        str(study.settings.get("source", name)),
+        inputs=[folder for folder in places if folder.exists()],
+        params=study.settings,
     ) as run:
-        annotations = merged(sources)
-        write_tables(annotations, explained(groups()), out)
-        store.write_json(summarise(annotations, len(sources)), out / "annotations.json")
-        labels = aggregate(annotations.votes, params.annotations.ties)
-        store.write(labels, out / "labels.parquet", tables.LABELS)
-        store.write_json(summarise_labels(labels), out / "labels.json")
-        run.log_metrics({name: len(part) for name, part in annotations.parts().items()})
+        answers = merged(study, sources)
+        write_tables(study, answers, study.outside(root), out)
+        outcomes = study.outcomes(answers, params) if study.outcomes is not None else []
+        for table, frame in outcomes:
+            store.write(frame, out / f"{table.name}.parquet", table)
+        made = {table.name: frame for table, frame in outcomes}
+        about = study.summarise(answers, made) if study.summarise is not None else {}
+        store.write_json({"batches": len(sources), **about}, out / "annotations.json")
+        run.log_metrics({table: len(part) for table, part in answers.items()})
 
 
 if __name__ == "__main__":

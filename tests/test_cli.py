@@ -25,11 +25,11 @@ def test_the_outcome_lists_stages_in_the_order_of_the_pipeline_and_none_that_is_
 ) -> None:
     folder = project / "pipelines/data/timings"
     folder.mkdir(parents=True)
-    for name in ("votes", "images@coco", "forgotten"):
+    for name in ("votes@ratings", "images@coco", "forgotten"):
         note = {"stage": name, "seconds": 1.5, "peak_mebibytes": 1234}
         (folder / f"{name}.json").write_text(json.dumps(note))
     said = run("pasta", "outcome").stdout
-    assert said.index("images@coco") < said.index("votes") and "forgotten" not in said
+    assert said.index("images@coco") < said.index("votes@ratings") and "forgotten" not in said
     assert "3.0 s in all" in said and "1,234" in said
 
 

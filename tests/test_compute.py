@@ -16,19 +16,18 @@ import numpy as np
 import pytest
 import torch
 
-from pasta import compute
+from pasta import compute, processes
 from pasta.compute import (
     autocast,
     device,
     device_of,
     limit_threads,
-    machine,
-    map_all,
     map_units,
     place,
     to_numpy,
 )
 from pasta.errors import InputError, PastaError
+from pasta.processes import machine, map_all
 from pasta.resume import KeptUnits
 from tests.processes import alive, assert_workers_leave, children
 
@@ -88,7 +87,7 @@ def test_a_device_that_is_not_there_is_an_error_that_names_it(
 def test_the_environment_goes_before_the_file_and_the_file_before_the_defaults(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert machine() == compute.Machine()
+    assert machine() == processes.Machine()
     (project / "machine.yaml").write_text("device: mps\nworkers: 3\nslurm: {memory: 4GB}\n")
     assert (machine().device, machine().workers, machine().threads) == ("mps", 3, None)
     assert machine().slurm == {"memory": "4GB"}
@@ -131,12 +130,12 @@ def test_a_file_with_unknown_settings_or_none_is_refused(project: Path) -> None:
         with pytest.raises(InputError, match=f"machine.yaml: {words}"):
             machine()
     file.write_text("")
-    assert machine() == compute.Machine()
+    assert machine() == processes.Machine()
 
 
 def test_one_process_a_core_or_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     have(monkeypatch, cuda=False, mps=False)
-    assert (compute.workers(), compute.threads()) == (compute.cores(), 1)
+    assert (compute.workers(), compute.threads()) == (processes.cores(), 1)
     have(monkeypatch, cuda=True, mps=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.setattr(compute, "cores", lambda: 32)
@@ -239,7 +238,7 @@ def address() -> Iterator[str]:
         silence_logs=50,
     ) as cluster:
         yield cluster.scheduler_address
-        compute.close_workers()
+        processes.close_workers()
 
 
 @pytest.mark.parametrize(("workers", "number"), [("1", 3), ("8", 1), ("8", 3)])
@@ -325,13 +324,13 @@ def test_a_unit_whose_worker_is_killed_is_done_again_and_nobody_stays(
     assert map_all(kills_itself_once, units) == [0, 10, 20, 30, 40, 50]
     begun = sorted(map(int, (project / "begun").read_text().split()))
     assert begun.count(2) == 2 and set(begun) == set(range(6))
-    compute.close_workers()
+    processes.close_workers()
     left = [one for one in set(children(os.getpid())) - before if alive(one)]
     names = [Path(f"/proc/{one}/cmdline").read_text() for one in left]
     assert all("resource_tracker" in name for name in names)  # python's own, one a process
 
 
-@compute.remember
+@processes.remember
 def read_once(path: str) -> str:
     return Path(path).read_text()
 
@@ -344,7 +343,7 @@ def test_workers_forget_what_they_remembered_for_another_run(
     file.write_text("old")
     assert map_all(read_once, [str(file)] * 2) == ["old", "old"]
     file.write_text("new")
-    monkeypatch.setattr(compute, "_RUN", "the next stage")
+    monkeypatch.setattr(processes, "_RUN", "the next stage")
     assert map_all(read_once, [str(file)] * 2) == ["new", "new"]
 
 
@@ -352,7 +351,7 @@ def test_workers_with_other_code_refuse_to_work(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setenv("PASTA_SCHEDULER", address)
-    monkeypatch.setattr(compute, "code_key", lambda: "edited since the workers were started")
+    monkeypatch.setattr(processes, "code_key", lambda: "edited since the workers were started")
     with pytest.raises(PastaError, match="restart the workers"):
         map_all(slow_first, [1, 2])
 

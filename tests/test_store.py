@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta import store, tables
+from pasta.contracts import TableError
 from pasta.errors import InputError, PastaError
-from pasta.validation import TableError
+from pasta.studies.ratings import tables as rating_tables
+from pasta.studies.ratings.settings import QUESTIONS
 from tests.conftest import names
 from tests.test_tables import images
 
@@ -24,7 +26,7 @@ ratings = st.lists(
     st.tuples(
         st.sampled_from(["coco/1/gradcam/vit", "coco/2/lime/vit"]),
         st.from_regex(r"[a-z0-9]{1,5}", fullmatch=True),
-        st.sampled_from(tables.QUESTIONS),
+        st.sampled_from(QUESTIONS),
         st.integers(1, 5),
         st.none() | st.datetimes(pd.Timestamp("2000-01-01"), pd.Timestamp("2030-01-01")),
         st.booleans(),
@@ -39,11 +41,11 @@ ratings = st.lists(
 def test_what_is_written_is_read_back(
     votes: list[tuple[object, ...]], suffix: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    rows = [dict(zip(tables.VOTES.columns, vote, strict=True)) for vote in votes]
-    frame = tables.VOTES.frame(rows)
+    rows = [dict(zip(rating_tables.VOTES.columns, vote, strict=True)) for vote in votes]
+    frame = rating_tables.VOTES.frame(rows)
     path = tmp_path_factory.mktemp("store") / f"votes.{suffix}"
-    store.write(frame, path, tables.VOTES)
-    pd.testing.assert_frame_equal(store.read(path, tables.VOTES), frame)
+    store.write(frame, path, rating_tables.VOTES)
+    pd.testing.assert_frame_equal(store.read(path, rating_tables.VOTES), frame)
 
 
 def test_a_refused_table_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

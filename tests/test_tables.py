@@ -8,8 +8,11 @@ import pandas as pd
 import pytest
 
 from pasta import tables
+from pasta.contracts import TableError, check, find_problems
+from pasta.studies.registry import load_tables
 from pasta.tables import TABLES
-from pasta.validation import TableError, check, find_problems
+
+load_tables()  # those of the studies too
 
 
 def images(**changes: Any) -> pd.DataFrame:

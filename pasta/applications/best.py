@@ -17,8 +17,8 @@ from pasta.applications.sheets import Layout, Line, sheet, stars
 from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.explanations import rendering
+from pasta.explanations.catalog import techniques
 from pasta.explanations.single import Answer, explain_file
-from pasta.explanations.techniques import techniques
 from pasta.scoring.score import PastaScore, Score
 from pasta.studies.ratings.protocol import load_protocol
 
@@ -127,6 +127,6 @@ def best_picture(best: Best, shown: int = 4) -> NDArray[np.uint8]:
             else rendering.HeatMap(answer.shown, answer.technique.signed)
         )
         place = "" if one.place is None else f"{one.place}{' =' if one.tied else ''}. "
-        caption = f"{place}{answer.technique.about['title']}: {stars(one.score.score)}"
+        caption = f"{place}{answer.technique.title}: {stars(one.score.score)}"
         tiles.append(layout.explained(answer.pixels, explanation, caption))
     return sheet([Line(rendering.says(first.predicted, first.probability), tiles)], layout)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pasta.applications.settings import ApplicationsParams
 from pasta.errors import PastaError
-from pasta.tables import STARS
+from pasta.studies.ratings.tables import STARS
 
 VOTES = tuple(f"votes_{star}" for star in STARS)
 # group; place in it from 1; the explanation; predicted stars with their interval; the votes with

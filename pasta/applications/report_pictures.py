@@ -33,7 +33,6 @@ from pasta.applications.steering import Steered
 from pasta.applications.tuning import Tuned
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.rendering import Pixels
-from pasta.explanations.techniques import technique
 
 MOST, QUALITY = 4, 88  # rows of a sheet; of a JPEG
 BEFORE_AFTER = Layout(4, 900, 15)  # for the README
@@ -257,7 +256,8 @@ def _stored(one: pd.Series[Any], shelves: Shelves, layout: Layout, caption: str)
 
 
 def _title(one: pd.Series[Any]) -> str:
-    return str(technique(str(one["technique"])).about["title"])
+    method, _, _ = str(one["technique"]).partition("/")
+    return str(METHODS.entry(method).metadata["title"])
 
 
 def _values(one: pd.Series[Any], always: bool = False) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pasta import store, tables
+from pasta import store
 from pasta.applications.backbones import run_backbones
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import run_mixture
@@ -35,6 +35,8 @@ from pasta.layout import Group
 from pasta.registry import did_you_mean
 from pasta.scoring.score import PastaScore
 from pasta.scoring.stored import CARD
+from pasta.studies.ratings.settings import NAME
+from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import Run, tracked_run
 
 
@@ -49,7 +51,7 @@ class Project:
     @property
     def labels(self) -> Path:
         """The table that scorers learn from."""
-        return self.data / "votes/labels.parquet"
+        return self.data / "votes" / NAME / "labels.parquet"
 
     @property
     def scorer(self) -> Path:
@@ -59,7 +61,7 @@ class Project:
     @property
     def planted(self) -> Path:
         """What was planted in simulated raters; empty with real ones."""
-        return self.data / "simulate/planted"
+        return self.data / "simulate" / NAME / "planted"
 
     @cached_property
     def datasets(self) -> dict[str, StoredDataset]:
@@ -121,7 +123,7 @@ def _mix(project: Project, _: Run) -> Outcome:
         "faithfulness": measured,
         **run_mixture(scores, measured, settings, params.seed, crossed),
         **run_pareto(scores, measured, settings, params.seed),
-        **run_examples(scores, store.read(labels, tables.LABELS), settings),
+        **run_examples(scores, store.read(labels, LABELS), settings),
     }
     return found, mixture_pictures(found, Shelves(groups))
 

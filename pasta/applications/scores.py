@@ -21,6 +21,7 @@ from pasta import store, tables
 from pasta.applications.simulated_judge import planted_quality
 from pasta.config import Params
 from pasta.embedding import inputs
+from pasta.embedding.inputs import classes_of, label_order, with_label
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
@@ -31,6 +32,7 @@ from pasta.scoring.stored import ScorerCard, StoredScorer, load_scorer
 from pasta.scoring.studies import fit_all, settings_of
 from pasta.seeds import generator
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import file_md5
 
 METRIC = "faithfulness_correlation"
@@ -131,7 +133,7 @@ def training_images(
                 f"{file}: the scorer was trained with another version of this table, so it is "
                 "not known which images it has seen; `dvc repro score` trains it again"
             )
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     _, rows = material.rated(settings)
     samples = material.samples.iloc[rows].reset_index(drop=True)
     share = params.scoring.public.train
@@ -210,7 +212,7 @@ def cross_validate(
     ``scores`` come from :func:`score_stored`. Images without votes are left out; intervals are,
     too. Every image is held out.
     """
-    material = collect(groups, store.read(labels, tables.LABELS))
+    material = collect(groups, store.read(labels, LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
     images = material.samples["image"].to_numpy(str)[rows]
     fold_of = deal(sorted(set(images)), folds, params.seed)
@@ -257,4 +259,5 @@ def _features(found: pd.DataFrame, groups: Sequence[Group], params: Params) -> N
     every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
     vectors = np.concatenate([part.vectors for part in parts])
     places = every.get_indexer(pd.Index(found["sample_id"]))
-    return inputs.with_label(vectors[places], found["predicted"].tolist())
+    classes = label_order(classes_of(group.dataset for group in groups))
+    return with_label(vectors[places], found["predicted"].tolist(), classes)

@@ -14,7 +14,6 @@ from pasta.errors import PastaError
 from pasta.explanations import rendering
 from pasta.explanations.rendering import ConceptValues, Explanation, HeatMap, Pixels
 from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 
 WIDTH, LETTERS = 1800, 27  # on a page of 16 cm: 285 dots to the inch, letters of 7 points
@@ -89,7 +88,7 @@ class Shelves:
         if sample_id not in self._samples:
             raise PastaError(f"there is no explanation {sample_id!r}")
         stored, one = self._samples[sample_id]
-        technique = Technique(str(one["method"]), str(one["backbone"]))
+        technique = stored.technique(str(one["method"]), str(one["backbone"]))
         pixels = self.pixels(str(one["dataset"]), str(one["image_id"]))
         if technique.kind == "concept":
             names, values = stored.concepts(technique)

@@ -23,9 +23,8 @@ from pasta.applications.prepared.base import Fresh
 from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore
-from pasta.studies.ratings.settings import QualityParams
-from pasta.studies.ratings.simulation.properties import overlap, spread
-from pasta.studies.ratings.simulation.quality import CHANGES, LIMIT
+from pasta.studies.ratings.settings import CHANGES, QualityParams
+from pasta.studies.ratings.simulation.quality import LIMIT, overlap, spread
 
 PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"
 Floats = NDArray[np.float64]

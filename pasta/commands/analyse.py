@@ -58,9 +58,9 @@ def analyse(
     Writes `agreement.pdf` and one CSV file for each table, or nothing at all if the input is not
     in order.
     """
-    from analysis.suites.agreement import agreement_tables
-    from analysis.suites.bias import bias_tables
-    from analysis.suites.tables import joined
+    from analysis.tables import joined
+    from pasta.studies.ratings.analyses.agreement import agreement_tables
+    from pasta.studies.ratings.analyses.bias import bias_tables
     from pasta.studies.ratings.ratings_file import read_annotators, read_ratings, read_samples
     from reports.source.pages.agreement import agreement_report, printable
     from reports.source.typesetting import compile_pdf

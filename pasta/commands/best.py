@@ -35,7 +35,7 @@ def best(
     from pasta.applications.best import best_explanations
     from pasta.commands.explanations import _require_format
     from pasta.datasets.vocabulary import vocabulary
-    from pasta.explanations.techniques import techniques
+    from pasta.explanations.catalog import techniques
     from pasta.progress import bar
 
     vocabulary(dataset)  # an unknown dataset is found before the work

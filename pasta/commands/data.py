@@ -40,13 +40,13 @@ def check(
     if folder is None:
         _print_built(name)
         return
-    from pasta.datasets.files.check import LAYOUTS, inspect
+    from pasta.datasets.files.check import CLASS_FOLDERS, LAYOUTS, inspect
 
     findings = inspect(name, folder)
     rows = [(f.what, STATES[f.state], f.detail, f.fix) for f in findings]
     print_table(f"Original files below {folder}", ("what", "state", "found", "to do"), rows)
     if any(finding.state == "missing" for finding in findings):
-        console().print(f"Expected layout:\n{LAYOUTS[name]}")
+        console().print(f"Expected layout:\n{LAYOUTS.get(name, CLASS_FOLDERS)}")
     if any(finding.state != "ok" for finding in findings):
         raise typer.Exit(1)
 

@@ -22,9 +22,10 @@ def techniques(
     The 46 of the papers carry the numbers of the released dataset. `--extras` adds LayerCAM, RISE
     on images and others.
     """
-    from pasta.explanations.techniques import techniques as known
+    from pasta.explanations.catalog import technique_row
+    from pasta.explanations.catalog import techniques as known
 
-    rows = [one.row() for one in known(extras)]
+    rows = [technique_row(one) for one in known(extras)]
     if as_json:
         import json
 
@@ -73,9 +74,9 @@ def explain(
     lists them.
     """
     from pasta.datasets.vocabulary import vocabulary
+    from pasta.explanations.catalog import technique as named
+    from pasta.explanations.catalog import techniques as known
     from pasta.explanations.single import explain_file
-    from pasta.explanations.techniques import technique as named
-    from pasta.explanations.techniques import techniques as known
     from pasta.progress import bar
 
     words = vocabulary(dataset)

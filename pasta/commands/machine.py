@@ -14,11 +14,11 @@ def doctor() -> None:
     PASTA_THREADS, PASTA_SCHEDULER) or from machine.yaml beside dvc.yaml. Exits with 1 if something
     is wrong.
     """
-    from pasta import compute
+    from pasta import compute, processes
     from pasta.commands.show import STATES, print_table
     from pasta.errors import PastaError
 
-    own = compute.machine()
+    own = processes.machine()
     try:
         where = str(compute.device())
     except PastaError as error:
@@ -29,7 +29,7 @@ def doctor() -> None:
     rows = [
         ("device", where, f"{own.device} was asked for"),
         ("precision", precision, "for training and encoders"),
-        ("workers", compute.workers(), f"processes; {compute.cores()} cores"),
+        ("workers", compute.workers(), f"processes; {processes.cores()} cores"),
         ("threads", compute.threads(), "of each process"),
         ("scheduler", own.scheduler or "none", "Dask on this machine unless it is named"),
     ]
@@ -43,15 +43,13 @@ def doctor() -> None:
 
 def _findings() -> Iterator[tuple[str, str, str]]:
     import shutil
-    from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
-    from pathlib import Path
 
     import torch
 
-    import pasta
     from pasta.config import load_params
     from pasta.layout import groups
+    from pasta.name_clash import describe_clash
     from pasta.paths import project_root
     from pasta.tracking import require_tracking
 
@@ -65,12 +63,9 @@ def _findings() -> Iterator[tuple[str, str, str]]:
         "dask_jobqueue": "SLURM (extra cluster)",
     }.items():
         yield package, "ok" if find_spec(package) else "missing", what
-    try:
-        clash = f"google-pasta {version('google-pasta')} installs a module of the same name"
-        ours = Path(pasta.__file__).resolve().is_relative_to(root)
-        yield "import pasta", "ok" if ours else "problem", f"{clash}; found {pasta.__file__}"
-    except PackageNotFoundError:
-        yield "import pasta", "ok", "no other package of this name"
+    clash = describe_clash()
+    state = "ok" if clash is None else "problem"
+    yield "import pasta", state, clash or "no other package of this name"
     yield "MLflow", "ok", require_tracking()
     free = shutil.disk_usage(root).free / 2**30
     yield "disk", "ok" if free > 5 else "problem", f"{free:.0f} GiB free below {root}"

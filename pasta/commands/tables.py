@@ -19,8 +19,10 @@ def overview(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from pasta.commands.show import print_table
+    from pasta.studies.registry import load_tables
     from pasta.tables import TABLES
 
+    load_tables()
     rows = []
     for table in (TABLES[name] for name in TABLES):
         files = _files(table.name)
@@ -38,8 +40,10 @@ def show(
     """Print a table's schema, and the head of every current file of it."""
     from pasta import store
     from pasta.commands.show import console, print_table
+    from pasta.studies.registry import load_tables
     from pasta.tables import TABLES
 
+    load_tables()
     table = TABLES[name]
     print_table(f"{name}: {table.about}", ("column", "type", "key", "expected"), _schema(table))
     files = [file for file in _files(name) if dataset in (None, file.parent.name)]

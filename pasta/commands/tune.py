@@ -56,7 +56,7 @@ def tune(
     """
     from pasta.applications.prepared.candidates import read_grid
     from pasta.config import load_params
-    from pasta.explanations.techniques import technique as named
+    from pasta.explanations.catalog import technique as named
 
     chosen, values, params = named(technique), read_grid(grid), load_params()
     own = params.applications.model_copy(update={"subsets": subsets, "resamples": _RESAMPLES})

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from pasta import store, tables
-from pasta.compute import map_units
 from pasta.config import Params
 from pasta.datasets.drawn.source import DrawnSource
-from pasta.datasets.files import FILES
+from pasta.datasets.files import file_source
 from pasta.datasets.records import SPLITS, Item, Record, Source
 from pasta.datasets.settings import DatasetParams
 from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY, open_dataset
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
+from pasta.processes import map_units
 from pasta.progress import bar
 
 CHUNK = 32  # images in a unit of work
@@ -35,7 +35,7 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
     """Make the source that a profile names; relative roots start at the project's."""
     section = params.datasets[dataset]
     if section.source == "files":
-        return FILES[dataset](root / str(section.root), params.seed)
+        return file_source(dataset, root / str(section.root), params.seed)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
     return DrawnSource(dataset, params.seed, (train, validation, test), section.color_bias)
 

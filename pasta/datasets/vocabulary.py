@@ -1,40 +1,23 @@
-"""Classes and concepts of the four datasets (P1, Tables 5 and 6, misprints repaired)."""
+"""Classes and concepts of the datasets: ``vocabularies/<dataset>.yaml``, one file for each.
+
+A file says ``title``, ``classes``, ``concepts`` and, where needed, ``readable`` (names as one would
+write them in a sentence) and ``modality`` (``image`` unless it is said).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from pasta.errors import PastaError
+from ruamel.yaml import YAML
+
+from pasta.errors import InputError, PastaError
 from pasta.registry import did_you_mean
 
-_PARTS = (
-    "engine, artifact wing, animal wing, stern, tail, locomotive, arm, hair, wheel, chain_wheel, "
-    "handlebar, hand, headlight, saddle, body, bodywork, beak, head, eye, foot, leg, neck, torso, "
-    "cap, license_plate, door, mirror, window, ear, muzzle, horn, nose, hoof, mouth, eyebrow, "
-    "plant, pot, coach, screen"
-)
-_THINGS = (
-    "aeroplane, bicycle, bird, bottle, bus, car, cat, cow, dog, horse, motorbike, person, "
-    "pottedplant, sheep, train, tvmonitor"
-)
-_SCENES = (
-    "shopping_and_dining, workplace, home_or_hotel, transportation, sports_and_leisure, cultural"
-)
-_ARCHITECTURE = (
-    "horseshoe-arch, lobed-arch, pointed-arch, ogee-arch, trefoil-arch, serliana, "
-    "solomonic-column, pinnacle-gothic, porthole, broken-pediment, rounded-arch, flat-arch, "
-    "segmental-pediment, triangular-pediment, lintelled-doorway"
-)
-_OBJECTS = (
-    "person, backpack, umbrella, handbag, tie, suitcase, bicycle, car, motorcycle, airplane, bus, "
-    "train, truck, boat, traffic light, fire hydrant, stop sign, parking meter, bench, bird, cat, "
-    "dog, horse, sheep, cow, elephant, bear, zebra, giraffe, frisbee, skis, snowboard, "
-    "sports ball, kite, baseball bat, baseball glove, skateboard, surfboard, tennis racket, "
-    "bottle, wine glass, cup, fork, knife, spoon, bowl, banana, apple, sandwich, orange, broccoli, "
-    "carrot, hot dog, pizza, donut, cake, chair, couch, potted plant, bed, dining table, toilet, "
-    "tv, laptop, mouse, remote, keyboard, cell phone, microwave, oven, toaster, sink, "
-    "refrigerator, book, clock, vase, scissors, teddy bear, hair drier, toothbrush"
-)
+FOLDER = Path(__file__).with_name("vocabularies")
+LARGEST = 255  # concepts: one byte a pixel says which is seen
+_KEYS = ("title", "classes", "concepts", "readable", "modality")
 
 
 @dataclass(frozen=True)
@@ -45,6 +28,8 @@ class Vocabulary:
     title: str
     classes: tuple[str, ...]
     concepts: tuple[str, ...]
+    readable: Mapping[str, str] = field(default_factory=dict, compare=False)
+    modality: str = "image"
 
     def value(self, concept: str) -> int:
         """Return the concept's value in a part-index array (0 is nothing)."""
@@ -66,14 +51,34 @@ def split_names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(","))
 
 
+def read_vocabulary(file: Path) -> Vocabulary:
+    """Read the vocabulary of a dataset, which is called as its file."""
+    given = YAML(typ="safe").load(file.read_text())
+    for key in given:
+        if key not in _KEYS:
+            raise InputError(f"unknown key {key!r}. {did_you_mean(key, list(_KEYS))}", file=file)
+    classes, concepts = (tuple(map(str, given[key])) for key in ("classes", "concepts"))
+    for names in (classes, concepts):
+        if len(set(names)) < len(names) or len(names) > LARGEST:
+            raise InputError(f"names {', '.join(names)}", file=file, expected="different names")
+    readable, modality = given.get("readable", {}), given.get("modality", "image")
+    return Vocabulary(file.stem, str(given["title"]), classes, concepts, readable, modality)
+
+
+# The papers' datasets come first, in their order; new ones follow by name.
+_FIRST = ("catsdogscars", "pascalpart", "monumai", "coco")
 VOCABULARIES: dict[str, Vocabulary] = {
-    dataset: Vocabulary(dataset, title, split_names(classes), split_names(concepts))
-    for dataset, title, classes, concepts in (
-        ("catsdogscars", "Cats Dogs Cars", "cat, dog, car", _PARTS),
-        ("pascalpart", "Pascal Part", _THINGS, _PARTS),
-        ("monumai", "MonuMAI", "Baroque, Gothic, Hispanic-Muslim, Renaissance", _ARCHITECTURE),
-        ("coco", "COCO indoor scenes", _SCENES, _OBJECTS),
+    file.stem: read_vocabulary(file)
+    for file in sorted(
+        FOLDER.glob("*.yaml"),
+        key=lambda file: (
+            _FIRST.index(file.stem) if file.stem in _FIRST else len(_FIRST),
+            file.stem,
+        ),
     )
+}
+_READABLE = {
+    name: words for known in VOCABULARIES.values() for name, words in known.readable.items()
 }
 
 
@@ -83,3 +88,12 @@ def vocabulary(dataset: str) -> Vocabulary:
         hint = did_you_mean(dataset, VOCABULARIES)
         raise PastaError(f"there is no dataset called {dataset!r}. {hint}")
     return VOCABULARIES[dataset]
+
+
+def readable(name: str) -> str:
+    """A name as one would write it in a sentence.
+
+    >>> readable("license_plate"), readable("Gothic")
+    ('license plate', 'Gothic building')
+    """
+    return _READABLE.get(name, name.replace("_", " ").replace("-", " "))

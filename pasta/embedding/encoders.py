@@ -19,11 +19,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import interpolate, normalize
 
 from pasta import compute, store
+from pasta.embedding.sentences import Piece
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.models.base import Normalise
@@ -403,3 +406,32 @@ def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, 
         ) from error
     compute.place(model)
     return model, tokenizer
+
+
+class TextEncoder(Protocol):
+    """The half of an encoder that reads."""
+
+    def fits(self, text: str) -> bool:
+        """Whether a text is seen to its end."""
+
+    def texts(self, texts: Sequence[str]) -> Any:
+        """Unit vectors, n x width."""
+
+
+def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> NDArray[np.float32]:
+    """A unit vector for each list of pieces; equal sentences are encoded once."""
+    place: dict[str, int] = {}
+    for parts in told:
+        for part in parts:
+            place.setdefault(part.text, len(place))
+    vectors = compute.to_numpy(encoder.texts(list(place))).astype(np.float64)
+    means = [
+        np.average(
+            vectors[[place[part.text] for part in parts]],
+            axis=0,
+            weights=[part.weight for part in parts],
+        )
+        for parts in told
+    ]
+    joined = np.stack(means)
+    return np.asarray(joined / np.linalg.norm(joined, axis=1, keepdims=True), dtype=np.float32)

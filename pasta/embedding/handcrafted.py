@@ -186,7 +186,7 @@ def handcrafted_features(group: Group, settings: HandcraftedParams) -> dict[str,
         for strength in ("light", "strong")
     ]
     found: dict[str, Floats] = {}
-    for technique, places in techniques_of(stored.table):
+    for technique, places in techniques_of(stored):
         rows = stored.table.iloc[places]
         explanations = _all_three(stored, technique, rows, copies)
         labels, ok = rows["predicted"].to_numpy(str), (rows["status"] == "ok").to_numpy(bool)

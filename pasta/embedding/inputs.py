@@ -14,14 +14,14 @@ counts like what does not matter, since light cannot be negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import PastaError
 from pasta.explanations.rendering import AGAINST, DIM, FOR, GLOW, STEP, STRONGEST, heat_colours
@@ -31,10 +31,6 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.floating[Any]]
 Bytes = NDArray[np.uint8]
 _AT_ONCE = 8  # pictures drawn together: more of them leave the processor's cache
-# The classes of all datasets, each once; a scorer's one-hot labels are in this order.
-CLASSES: tuple[str, ...] = tuple(
-    dict.fromkeys(label for words in VOCABULARIES.values() for label in words.classes)
-)
 
 
 def overlay(images: Numbers | Bytes, maps: Numbers, signed: bool) -> Floats:
@@ -126,10 +122,21 @@ def weighted_sum(values: Numbers, vectors: Numbers) -> Floats:
     return np.asarray(values @ vectors / lengths, dtype=np.float32)
 
 
-def with_label(
-    features: Numbers, labels: Sequence[str], classes: Sequence[str] = CLASSES
-) -> Floats:
-    """Features with the predicted class as a one-hot vector appended (P1, Appendix C.3)."""
+def classes_of(datasets: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The classes of some datasets, each dataset once."""
+    return {dataset: vocabulary(dataset).classes for dataset in dict.fromkeys(datasets)}
+
+
+def label_order(classes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The classes of all datasets, each once: the columns of a scorer's one-hot labels."""
+    return tuple(dict.fromkeys(label for own in classes.values() for label in own))
+
+
+def with_label(features: Numbers, labels: Sequence[str], classes: Sequence[str]) -> Floats:
+    """Features with the predicted class as a one-hot vector appended (P1, Appendix C.3).
+
+    ``classes`` are the columns of that vector; a label that is not among them is an error.
+    """
     if len(labels) != len(features):
         raise PastaError(f"there are {len(features)} rows of features but {len(labels)} labels")
     place = {name: column for column, name in enumerate(classes)}

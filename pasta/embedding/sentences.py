@@ -11,27 +11,16 @@ own, which then weighs as much as one concept.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pasta import compute
+from pasta.datasets.vocabulary import readable
 from pasta.errors import PastaError
-from pasta.models.clip import readable
 
 Fits = Callable[[str], bool]
 JOINT = ", "
-
-
-class TextEncoder(Protocol):
-    """The half of an encoder that reads."""
-
-    def fits(self, text: str) -> bool:
-        """Whether a text is seen to its end."""
-
-    def texts(self, texts: Sequence[str]) -> Any:
-        """Unit vectors, n x width."""
 
 
 class Piece(NamedTuple):
@@ -74,25 +63,6 @@ def pieces(concepts: Sequence[str], template: str, fits: Fits) -> list[Piece]:
             _require(sentence([concept], template), fits)
             groups.append([concept])
     return [Piece(sentence(group, template), len(group)) for group in groups]
-
-
-def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> NDArray[np.float32]:
-    """A unit vector for each list of pieces; equal sentences are encoded once."""
-    place: dict[str, int] = {}
-    for parts in told:
-        for part in parts:
-            place.setdefault(part.text, len(place))
-    vectors = compute.to_numpy(encoder.texts(list(place))).astype(np.float64)
-    means = [
-        np.average(
-            vectors[[place[part.text] for part in parts]],
-            axis=0,
-            weights=[part.weight for part in parts],
-        )
-        for parts in told
-    ]
-    joined = np.stack(means)
-    return np.asarray(joined / np.linalg.norm(joined, axis=1, keepdims=True), dtype=np.float32)
 
 
 def _require(text: str, fits: Fits) -> str:

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from pasta import compute
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
+from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.encoders import ENCODERS, Encoder, about
+from pasta.embedding.encoders import ENCODERS, Encoder, about, sentence_vectors
 from pasta.embedding.handcrafted import handcrafted_features, identity
-from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
+from pasta.embedding.sentences import pieces, top_concepts
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import HANDCRAFTED, Floats, array_folder, techniques_of, write_vectors
 from pasta.errors import InputError, PastaError
@@ -32,7 +33,7 @@ from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models.base import silent
-from pasta.models.clip import FOLDER, WEIGHTS, readable
+from pasta.models.clip import FOLDER, WEIGHTS
 from pasta.resume import Arrays, kept_units
 
 
@@ -53,7 +54,7 @@ def kind_vectors(
     renderer = Renderer(group, encoder, settings)
     return {
         f"{technique.method}.{technique.backbone}": renderer.vectors(technique)
-        for technique, _ in techniques_of(renderer.stored.table)
+        for technique, _ in techniques_of(renderer.stored)
         if technique.kind == kind
     }
 

@@ -65,10 +65,11 @@ def array_folder(settings: EmbeddingParams, kind: str) -> str:
 
 def load_embeddings(group: Group, settings: EmbeddingParams) -> Embedded:
     """All vectors of a group's explanations; they must be of one encoder."""
-    table = StoredExplanations(group.explanations).table
+    stored = StoredExplanations(group.explanations)
+    table = stored.table
     encoder: dict[str, Any] = {}
     parts: list[tuple[NDArray[np.int64], Floats]] = []
-    for technique, places in techniques_of(table):
+    for technique, places in techniques_of(stored):
         folder = group.embeddings / array_folder(settings, technique.kind)
         found: dict[str, Any] = store.read_json(folder / ENCODER)
         if encoder and found != encoder:
@@ -86,13 +87,10 @@ def load_embeddings(group: Group, settings: EmbeddingParams) -> Embedded:
     return Embedded(table, joined, encoder)
 
 
-def techniques_of(table: pd.DataFrame) -> list[tuple[Technique, NDArray[np.int64]]]:
-    """The techniques of an explanations table with the places of their rows in it."""
-    keys = zip(table["method"].astype(str), table["backbone"].astype(str), strict=True)
-    places: dict[tuple[str, str], list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    return [(Technique(*key), np.array(found)) for key, found in places.items()]
+def techniques_of(stored: StoredExplanations) -> list[tuple[Technique, NDArray[np.int64]]]:
+    """The techniques of a group with the places of their rows in the explanations table."""
+    keys = (stored.table["method"] + "/" + stored.table["backbone"]).to_numpy()
+    return [(one, np.flatnonzero(keys == one.key)) for one in stored.techniques]
 
 
 def write_vectors(vectors: Mapping[str, Floats], encoder: Mapping[str, Any], folder: Path) -> None:

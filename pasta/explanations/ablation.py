@@ -33,7 +33,6 @@ _NUMBERS = 2**23  # of activations in one batch, lest wide layers need too much 
 
 @method(
     "ablationcam",
-    title="AblationCAM",
     functioning="perturbation",
     doi="10.1109/WACV45572.2020.9093360",
     needs_layer=True,

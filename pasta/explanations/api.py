@@ -17,6 +17,7 @@ from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.grad_cam import Backend
+from pasta.explanations.hooks import evaluating, hooked
 from pasta.explanations.layers import resolve_layer
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
@@ -79,10 +80,9 @@ def explain(
     if backend not in get_args(Backend):
         hint = did_you_mean(backend, list(get_args(Backend)))
         raise PastaError(f"there is no backend called {backend!r}. {hint}")
-    pictures = _checked_images(images)
-    was_training = model.training
-    model.eval()
-    try:
+    # The caller may be in inference mode, where nothing can be differentiated.
+    with torch.inference_mode(False), evaluating(model):
+        pictures = _checked_images(images)
         view = _view(model, methods, target_layer, reshape)
         pictures = pictures.to(compute.device_of(model))
         classes = _checked_targets(view, pictures, targets, batch_size or 16)
@@ -103,8 +103,6 @@ def explain(
             sign = METHODS.entry(part.method).metadata["sign"]
             stop = part.start + len(part.raw)
             found[part.method][part.start : stop] = shown_maps(part.raw, sign)
-    finally:
-        model.train(was_training)
     return found
 
 
@@ -135,17 +133,36 @@ def _checked_images(images: Any) -> Tensor:
         )
     if not pictures.is_floating_point():
         raise PastaError(f"the images are {pictures.dtype}, expected floats")
-    return pictures.detach()
+    return pictures.clone() if pictures.is_inference() else pictures.detach()
 
 
 def _checked_targets(view: View, images: Tensor, targets: Any, batch_size: int) -> Tensor:
     """One class index for each image, after a look at what the model says of the first one."""
+    calls = 0
+
+    def count(_layer: nn.Module, _inputs: tuple[Tensor, ...], _output: Tensor) -> None:
+        nonlocal calls
+        calls += 1
+
     try:
-        with torch.inference_mode():
-            classes = view.logits(images[:1]).shape[-1]
+        with torch.no_grad(), hooked(view.layer or nn.Identity(), count):
+            outputs = view.logits(images[:1])
     except (RuntimeError, AssertionError) as error:
         size = " x ".join(map(str, images.shape[2:]))
         raise PastaError(f"the model cannot take images of {size} pixels: {error}") from error
+    if not isinstance(outputs, Tensor) or outputs.ndim != 2:
+        found = tuple(outputs.shape) if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise PastaError(
+            f"the model returns {found} for one image, expected (1, classes); wrap it in a module "
+            "that returns the logits"
+        )
+    if view.layer is not None and calls != 1:
+        kind = type(view.layer).__name__
+        raise PastaError(
+            f"the target layer, a {kind}, runs {calls} times in one pass, expected once; name "
+            "another layer"
+        )
+    classes = outputs.shape[-1]
     if targets is None:
         return torch.cat([predicted_classes(view, one) for one in torch.split(images, batch_size)])
     chosen = torch.as_tensor(targets)

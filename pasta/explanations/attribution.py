@@ -15,23 +15,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import interpolate
 
-from pasta import compute
-from pasta.explanations.base import Sign
+from pasta.explanations.techniques import Sign
 
 Status = Literal["ok", "zero", "constant", "nan"]
 FLAT = 1e-6  # a map that varies less than this share of its largest value is constant
-
-
-def raw_maps(computed: Tensor, size: tuple[int, int], sign: Sign) -> Tensor:
-    """Rectify (positive methods) and enlarge to the images' size."""
-    maps = computed.relu() if sign == "positive" else computed
-    maps = maps.float()
-    if tuple(maps.shape[1:]) == size:
-        return maps
-    return interpolate(maps[:, None], size, mode="bilinear", align_corners=False)[:, 0]
 
 
 def shown_maps(raw: NDArray[Any], sign: Sign) -> NDArray[np.float32]:
@@ -71,8 +59,3 @@ def _status(values: NDArray[np.float32]) -> Status:
 
 def _divided(values: NDArray[np.float32], by: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
-
-
-def as_numpy(maps: Tensor) -> NDArray[np.float32]:
-    """What was computed on any device, as it is stored."""
-    return compute.to_numpy(maps.float())

@@ -18,10 +18,12 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.hooks import frozen, hooked
+from pasta.explanations.techniques import METHOD_TITLES, Sign, Stage
 from pasta.models.base import ConceptModel, torch_generator
 from pasta.registry import Registry
 
@@ -34,8 +36,6 @@ Functioning = Literal[
     "counterfactual",
 ]
 Attribution = Literal["image", "concepts"]
-Stage = Literal["ante-hoc", "post-hoc"]
-Sign = Literal["positive", "signed"]
 Reshape = Callable[[Tensor], Tensor]
 
 
@@ -183,9 +183,9 @@ METHODS: Registry[Method] = Registry("method")
 def method(
     key: str,
     *,
-    title: str,
     functioning: Functioning,
     doi: str,
+    title: str | None = None,
     attribution: Attribution = "image",
     stage: Stage = "post-hoc",
     sign: Sign = "positive",
@@ -196,14 +196,15 @@ def method(
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
 
-    ``sign`` says what becomes of negative values: a positive method's are cut off, a signed one's
-    are shown in another colour. ``backbones`` are those the method is applied to in this project.
+    Without a ``title`` a method has that of ``techniques.yaml``, or else its key. ``sign`` says
+    what becomes of negative values: a positive method's are cut off, a signed one's are shown in
+    another colour. ``backbones`` are those the method is applied to in this project.
     A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
     shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
     """
     return METHODS.register(
         key,
-        title=title,
+        title=title or METHOD_TITLES.get(key, key),
         functioning=functioning,
         doi=doi,
         attribution=attribution,
@@ -222,6 +223,15 @@ def require_network(key: str, network: nn.Module) -> None:
     kind, found = about["network"], type(network).__name__
     if kind is not None and not isinstance(network, kind):
         raise PastaError(f"{about['title']} needs a {kind.__name__}; {found} is not one")
+
+
+def raw_maps(computed: Tensor, size: tuple[int, int], sign: Sign) -> Tensor:
+    """Rectify (positive methods) and enlarge to the images' size."""
+    maps = computed.relu() if sign == "positive" else computed
+    maps = maps.float()
+    if tuple(maps.shape[1:]) == size:
+        return maps
+    return interpolate(maps[:, None], size, mode="bilinear", align_corners=False)[:, 0]
 
 
 def exact(values: Tensor) -> Tensor:

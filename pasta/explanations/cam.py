@@ -33,28 +33,28 @@ cam = partial(method, functioning="gradient", needs_layer=True)
 _SMALL = 1e-8  # as in pytorch-grad-cam, where maps are scaled
 
 
-@cam("gradcam", title="GradCAM", doi="10.1109/ICCV.2017.74")
+@cam("gradcam", doi="10.1109/ICCV.2017.74")
 def gradcam(given: Given) -> Tensor:
     """Each channel weighs as much as its mean gradient (Selvaraju 2017)."""
     shared = given.passed
     return _weighted(shared.gradients.mean((2, 3)), shared.activations)
 
 
-@cam("hirescam", title="HiResCAM", doi="10.48550/arXiv.2011.08891")
+@cam("hirescam", doi="10.48550/arXiv.2011.08891")
 def hirescam(given: Given) -> Tensor:
     """Gradient x activation, cell by cell (Draelos 2020)."""
     shared = given.passed
     return (shared.gradients * shared.activations).sum(1)
 
 
-@cam("gradcam_elementwise", title="GradCAMElementWise", doi="10.1609/aaai.v36i2.20123")
+@cam("gradcam_elementwise", doi="10.1609/aaai.v36i2.20123")
 def gradcam_elementwise(given: Given) -> Tensor:
     """Gradient x activation, rectified before the channels are summed (Pillai 2021)."""
     shared = given.passed
     return (shared.gradients * shared.activations).relu().sum(1)
 
 
-@cam("gradcam++", title="GradCAM++", doi="10.1109/WACV.2018.00097")
+@cam("gradcam++", doi="10.1109/WACV.2018.00097")
 def gradcam_plus_plus(given: Given) -> Tensor:
     """Positive gradients, weighed by higher powers of themselves (Chattopadhay 2018).
 
@@ -68,7 +68,7 @@ def gradcam_plus_plus(given: Given) -> Tensor:
     return _weighted(weights, shared.activations)
 
 
-@cam("xgradcam", title="XGradCAM", doi="10.48550/arXiv.2008.02312")
+@cam("xgradcam", doi="10.48550/arXiv.2008.02312")
 def xgradcam(given: Given) -> Tensor:
     """Gradients averaged where the channel is active (Fu 2020)."""
     shared = given.passed
@@ -77,7 +77,7 @@ def xgradcam(given: Given) -> Tensor:
     return _weighted(weights, shared.activations)
 
 
-@cam("layercam", title="LayerCAM", doi="10.1109/TIP.2021.3089943")
+@cam("layercam", doi="10.1109/TIP.2021.3089943")
 def layercam(given: Given) -> Tensor:
     """Positive gradient x activation, cell by cell (Jiang 2021)."""
     shared = given.passed
@@ -90,7 +90,6 @@ def _weighted(weights: Tensor, activations: Tensor) -> Tensor:
 
 @method(
     "eigencam",
-    title="EigenCAM",
     functioning="factorization",
     doi="10.1109/IJCNN48605.2020.9206626",
     needs_layer=True,
@@ -102,7 +101,6 @@ def eigencam(given: Given) -> Tensor:
 
 @method(
     "eigengradcam",
-    title="EigenGradCAM",
     functioning="gradient and factorization",
     doi="10.1109/IJCNN48605.2020.9206626",
     needs_layer=True,
@@ -114,7 +112,6 @@ def eigengradcam(given: Given) -> Tensor:
 
 @method(
     "dff",
-    title="Deep Feature Factorization",
     functioning="factorization",
     doi="10.1007/978-3-030-01264-9_21",
     needs_layer=True,
@@ -173,7 +170,6 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
 
 @method(
     "scorecam",
-    title="ScoreCAM",
     functioning="perturbation",
     doi="10.1109/CVPRW50498.2020.00020",
     needs_layer=True,

@@ -58,7 +58,7 @@ def masked_probabilities(given: Given, masks: Sequence[Tensor]) -> list[Tensor]:
     return list(torch.split(torch.cat(parts).cpu().double(), lengths))
 
 
-@perturbing("lime_cbm", title="LIME-CBM", doi="10.48550/arXiv.2312.00110")
+@perturbing("lime_cbm", doi="10.48550/arXiv.2312.00110")
 def lime_cbm(given: Given) -> Tensor:
     """The slopes of a linear model of p(z) near the image (Ribeiro et al. 2016,
     doi:10.48550/arXiv.1602.04938; on concepts Kazmierczak et al. 2024)."""
@@ -88,7 +88,7 @@ def lime_weights(masks: Tensor, kernel_width: float) -> Tensor:
     return (-hidden / (2 * kernel_width**2)).exp()
 
 
-@perturbing("shap_cbm", title="SHAP-CBM", doi="10.48550/arXiv.2312.00110")
+@perturbing("shap_cbm", doi="10.48550/arXiv.2312.00110")
 def shap_cbm(given: Given) -> Tensor:
     """Shapley values of the game p(z) by Kernel SHAP (Lundberg and Lee 2017,
     doi:10.48550/arXiv.1705.07874; on concepts Kazmierczak et al. 2024).
@@ -106,7 +106,7 @@ def shap_cbm(given: Given) -> Tensor:
     return torch.stack(values).to(given.concept_scores)
 
 
-@perturbing("rise_cbm", title="RISE-CBM", doi="10.48550/arXiv.1806.07421")
+@perturbing("rise_cbm", doi="10.48550/arXiv.1806.07421")
 def rise_cbm(given: Given) -> Tensor:
     """The mean of p(z) where a concept is kept - where it is hidden (Petsiuk et al. 2018).
 

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from pasta import compute
 from pasta.errors import PastaError
-from pasta.explanations.attribution import as_numpy, raw_maps
-from pasta.explanations.base import Given, View, require_network, shared_pass
+from pasta.explanations.base import Given, View, raw_maps, require_network, shared_pass
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.grad_cam import (
     BOTH,
@@ -98,7 +97,7 @@ def attributions(
                 _ = given.passed
         for name in methods:
             with _timed(spent, name):
-                raw = as_numpy(computed(given, name, work.backend))
+                raw = compute.to_numpy(computed(given, name, work.backend).float())
             yield Part(name, start, raw)
 
 

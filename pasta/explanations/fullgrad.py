@@ -131,7 +131,6 @@ def whole_pass(view: View, images: Tensor, targets: Tensor) -> SharedPass:
 
 @method(
     "fullgrad",
-    title="FullGrad",
     functioning="gradient",
     doi="10.48550/arXiv.1905.00780",
     own_pass=whole_pass,

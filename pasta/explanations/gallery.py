@@ -14,8 +14,7 @@ from pasta.errors import PastaError
 from pasta.explanations.rendering import ConceptValues, Pixels
 from pasta.explanations.sheets import Entry, gallery, sheet
 from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique, techniques
-from pasta.models.base import MODELS
+from pasta.explanations.techniques import Technique, backbone_title
 
 BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
 Part = tuple[StoredDataset, StoredExplanations]  # of one group
@@ -25,13 +24,13 @@ WIDTH = 2400  # pixels; more would not fit on a page
 def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image.Image:
     """Rows: the first images of each group that has the backbone. Columns: its methods."""
     there = [part for part in parts if (part[1].table["backbone"] == backbone).any()]
-    ours = [one for one in techniques() if one.backbone == backbone]
+    ours = [one for one in _techniques(there) if one.backbone == backbone]
     ours = [one for one in ours if all(_has(stored, one) for _, stored in there)]
     if not there or not ours:
         raise PastaError(f"no group has explanations of {backbone}")
     rows = list(range(images))
     columns = {
-        one.about["title"]: (
+        one.title: (
             np.concatenate([stored.shown(one, rows) for _, stored in there]),
             one.signed,
         )
@@ -40,15 +39,15 @@ def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image
     firsts = [(dataset, stored.rows(ours[0]).iloc[rows]) for dataset, stored in there]
     pixels = [_pixels(dataset, table["image_id"].tolist()) for dataset, table in firsts]
     titles = [str(label) for _, table in firsts for label in table["predicted"]]
-    name = MODELS.entry(backbone).metadata["title"]
-    return gallery(np.concatenate(pixels), columns, titles, f"Explanations of {name}", cell=112)
+    title = f"Explanations of {backbone_title(backbone)}"
+    return gallery(np.concatenate(pixels), columns, titles, title, cell=112)
 
 
 def concept_picture(parts: Sequence[Part]) -> Image.Image:
     """The first image of the first dataset, explained by all concept techniques."""
-    ours = [one for one in techniques() if one.kind == "concept"]
     first = parts[0][0]
     groups = [part for part in parts if part[0].folder == first.folder]
+    ours = [one for one in _techniques(groups) if one.kind == "concept"]
     found = {one: stored.concepts(one) for one in ours for _, stored in groups if _has(stored, one)}
     if not found:
         raise PastaError(f"{first.folder}: there are no explanations of concept models")
@@ -72,6 +71,12 @@ def save(picture: Image.Image, path: Path) -> None:
         picture.convert("RGB").save(temporary, "JPEG", quality=85)
 
 
+def _techniques(parts: Sequence[Part]) -> list[Technique]:
+    """All that the groups have: by released number, then the extras."""
+    found = dict.fromkeys(one for _, stored in parts for one in stored.techniques)
+    return sorted(found, key=lambda one: one.place)
+
+
 def _has(stored: StoredExplanations, technique: Technique) -> bool:
     return len(stored.rows(technique)) > 0
 
@@ -83,6 +88,5 @@ def _pixels(dataset: StoredDataset, images: Sequence[str]) -> Pixels:
 
 def _title(technique: Technique) -> str:
     """Method and, where it is not its own, backbone."""
-    model = MODELS.entry(technique.backbone).metadata["title"]
-    title = str(technique.about["title"])
-    return title if technique.about["stage"] == "ante-hoc" else f"{title} on {model}"
+    on = f"{technique.title} on {backbone_title(technique.backbone)}"
+    return technique.title if technique.stage == "ante-hoc" else on

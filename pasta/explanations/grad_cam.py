@@ -99,7 +99,6 @@ def compute_by_grad_cam(given: Given, name: str) -> Tensor:
 
 @cam(
     "kpca_cam",
-    title="KPCA-CAM",
     functioning="factorization",
     doi="10.48550/arXiv.2410.00267",
 )
@@ -113,7 +112,7 @@ def kpca_cam(given: Given) -> Tensor:
     )
 
 
-@cam("finer_cam", title="Finer-CAM", functioning="gradient", doi="10.48550/arXiv.2501.11309")
+@cam("finer_cam", functioning="gradient", doi="10.48550/arXiv.2501.11309")
 def finer_cam(given: Given) -> Tensor:
     """Show by GradCAM what sets the class apart from those with the nearest scores (Zhang 2025)."""
     settings: FinerCamParams = given.settings["finer_cam"]
@@ -131,7 +130,7 @@ def finer_cam(given: Given) -> Tensor:
     return torch.cat(maps)
 
 
-@cam("shapley_cam", title="Shapley-CAM", functioning="gradient", doi="10.48550/arXiv.2501.06261")
+@cam("shapley_cam", functioning="gradient", doi="10.48550/arXiv.2501.06261")
 def shapley_cam(given: Given) -> Tensor:
     """Weigh channels by their gradient less half their Hessian-vector product (Cai 2025)."""
     view = given.view
@@ -140,7 +139,7 @@ def shapley_cam(given: Given) -> Tensor:
         return run_cam(given, run, frozen=False)  # nor has a linear head that is frozen
 
 
-@cam("random_cam", title="RandomCAM", functioning="gradient", doi="10.48550/arXiv.1810.03292")
+@cam("random_cam", functioning="gradient", doi="10.48550/arXiv.1810.03292")
 def random_cam(given: Given) -> Tensor:
     """Weigh channels at random, from -1 to 1: what any other CAM method should do better than."""
     view, maps = given.view, []

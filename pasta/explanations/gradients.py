@@ -45,7 +45,7 @@ Attribute = Callable[[Tensor, Tensor, int], Tensor]  # images, their targets, ro
 extra = partial(method, backbones=())
 
 
-@extra("saliency", title="Saliency", functioning="gradient", doi="10.48550/arXiv.1312.6034")
+@extra("saliency", functioning="gradient", doi="10.48550/arXiv.1312.6034")
 def saliency(given: Given) -> Tensor:
     """Compute the absolute gradient, the largest of the three colours (Simonyan 2013)."""
     run = Saliency(given.view.logits)
@@ -55,7 +55,6 @@ def saliency(given: Given) -> Tensor:
 
 @extra(
     "input_x_gradient",
-    title="Input x Gradient",
     functioning="gradient",
     doi="10.48550/arXiv.1605.01713",
     sign="signed",
@@ -68,7 +67,6 @@ def input_x_gradient(given: Given) -> Tensor:
 
 @extra(
     "integrated_gradients",
-    title="Integrated Gradients",
     functioning="gradient",
     doi="10.48550/arXiv.1703.01365",
     sign="signed",
@@ -95,7 +93,7 @@ def integrated_gradients(given: Given) -> Tensor:
     return attribute(given, integrate).sum(1)
 
 
-@extra("smoothgrad", title="SmoothGrad", functioning="gradient", doi="10.48550/arXiv.1706.03825")
+@extra("smoothgrad", functioning="gradient", doi="10.48550/arXiv.1706.03825")
 def smoothgrad(given: Given) -> Tensor:
     """Average the gradients of noisy copies (Smilkov 2017), then show them like saliency."""
     settings: SmoothGradParams = given.settings["smoothgrad"]
@@ -118,7 +116,6 @@ def smoothgrad(given: Given) -> Tensor:
 
 @extra(
     "guided_backprop",
-    title="Guided Backpropagation",
     functioning="gradient",
     doi="10.48550/arXiv.1412.6806",
 )
@@ -134,7 +131,6 @@ def guided_backprop(given: Given) -> Tensor:
 
 @extra(
     "deeplift",
-    title="DeepLIFT",
     functioning="gradient",
     doi="10.48550/arXiv.1704.02685",
     sign="signed",
@@ -158,7 +154,6 @@ def deeplift(given: Given) -> Tensor:
 
 @extra(
     "gradient_shap",
-    title="Gradient SHAP",
     functioning="gradient",
     doi="10.1038/s42256-021-00343-w",
     sign="signed",
@@ -182,7 +177,6 @@ def gradient_shap(given: Given) -> Tensor:
 
 @extra(
     "occlusion",
-    title="Occlusion",
     functioning="perturbation",
     doi="10.1007/978-3-319-10590-1_53",
     sign="signed",

@@ -22,6 +22,24 @@ def hooked(layer: nn.Module, hook: Forward) -> Iterator[None]:
 
 
 @contextmanager
+def evaluating(model: object) -> Iterator[None]:
+    """Put every module of a model into evaluation mode, then each back into its own.
+
+    A network may be in training with its batch norms frozen, or the other way round. What is no
+    module has no mode.
+    """
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    training = [module.training for module in modules]
+    try:
+        for module in modules:
+            module.training = False
+        yield
+    finally:
+        for module, mode in zip(modules, training, strict=True):
+            module.training = mode
+
+
+@contextmanager
 def frozen(network: nn.Module) -> Iterator[None]:
     """Parameters need no gradient meanwhile."""
     needy = [parameter for parameter in network.parameters() if parameter.requires_grad]

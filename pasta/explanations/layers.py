@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from torch import Tensor, nn
 from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Reshape
+from pasta.explanations.hooks import evaluating
 from pasta.models.base import BlackBox
 from pasta.registry import did_you_mean
 
@@ -205,8 +207,15 @@ def _tokens(part: Any) -> Tokens:
 
 
 def _last_map(model: nn.Module) -> tuple[nn.Module, Reshape | None]:
-    """The last module whose output has four dimensions and more than one cell."""
-    for module, shape in reversed(_outputs(model)):
+    """The last module whose output has four dimensions and more than one cell.
+
+    Modules that run several times in one pass, such as a shared activation, have no single output.
+    """
+    outputs = _outputs(model)
+    calls = Counter(module for module, _ in outputs)
+    for module, shape in reversed(outputs):
+        if calls[module] > 1:
+            continue
         if _looks_channels_last(shape):
             return module, channels_last
         if len(shape) == 4 and shape[2] == shape[3] > 1:
@@ -230,11 +239,9 @@ def _outputs(model: nn.Module) -> list[tuple[nn.Module, torch.Size]]:
         if isinstance(output, Tensor) and not isinstance(module, nn.Identity | nn.Dropout):
             found.append((module, output.shape))
 
-    with ExitStack() as stack, torch.no_grad():
+    with ExitStack() as stack, torch.no_grad(), evaluating(model):
         for module in model.modules():
-            stack.callback(setattr, module, "training", module.training)
             stack.callback(module.register_forward_hook(look).remove)
-        model.eval()
         problems = []
         own = (getattr(model, "default_cfg", None) or {}).get("input_size", (224,))[-1]
         for size in (int(own), *_SIZES):

@@ -26,9 +26,7 @@ from pasta.explanations.superpixels import (
 )
 
 
-@method(
-    "lime", title="LIME", functioning="perturbation", doi="10.1145/2939672.2939778", sign="signed"
-)
+@method("lime", functioning="perturbation", doi="10.1145/2939672.2939778", sign="signed")
 def lime(given: Given) -> Tensor:
     """Each pixel has the coefficient of its superpixel."""
     settings = given.settings["lime"]

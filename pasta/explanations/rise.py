@@ -51,7 +51,7 @@ class Masks:
         return Masks(self.grids.to(device), self.shifts.to(device), self.size)
 
 
-@method("rise", title="RISE", functioning="perturbation", doi="10.48550/arXiv.1806.07421")
+@method("rise", functioning="perturbation", doi="10.48550/arXiv.1806.07421")
 def rise(given: Given) -> Tensor:
     """The sum of p(target | image x mask) mask / (number of masks x probability to be seen)."""
     settings, device = given.settings["rise"], given.images.device

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,20 +18,6 @@ from pasta.explanations.engine import predicted_classes
 from pasta.explanations.perturbation_search import Found, find_pairs
 from pasta.models.data import as_tensor
 from pasta.seeds import generator
-
-STRENGTHS = ("light", "strong")
-
-
-@dataclass(frozen=True)
-class Copies:
-    """What is known about the images of one backbone: n originals, n light, n strong copies."""
-
-    ids: tuple[str, ...]  # of the originals
-    classes: tuple[str, ...]
-    predicted: NDArray[np.int64]  # (3 n,), the class that is explained
-    perturbation: NDArray[Any]  # (2 n,)
-    magnitude: NDArray[np.float64]  # (2 n,)
-    changed: NDArray[np.bool_]  # (2 n,), whether the class is another than that of the original
 
 
 def chosen_rows(dataset: StoredDataset, number: int, seed: int) -> NDArray[np.int64]:

@@ -50,7 +50,6 @@ _ROUNDING = 1e-9  # of a lead next to the sizes of what it is made of
 
 @method(
     "bcos",
-    title="BCos",
     functioning="interpretable latent space",
     stage="ante-hoc",
     sign="signed",
@@ -99,17 +98,16 @@ def _contributions(given: Given) -> Tensor:
     return linear_contributions(model.head, given.concept_scores, given.targets, neutral)
 
 
-for _key, _title, _doi in (
+for _key, _doi in (
     # what each part that was found contributes to the logit (Díaz-Rodríguez et al. 2022)
-    ("xnesyl", "X-NeSyL", "10.1016/j.inffus.2021.09.022"),
+    ("xnesyl", "10.1016/j.inffus.2021.09.022"),
     # what each concept contributes by not being as usual (Yan et al. 2023)
-    ("clip_linear", "CLIP-Linear-sample", "10.48550/arXiv.2308.03685"),
+    ("clip_linear", "10.48550/arXiv.2308.03685"),
     # the same for chosen concepts; all others contribute nothing (Yang et al. 2023)
-    ("labo", "LaBo-sample", "10.48550/arXiv.2211.11158"),
+    ("labo", "10.48550/arXiv.2211.11158"),
 ):
     method(
         _key,
-        title=_title,
         functioning="interpretable latent space",
         doi=_doi,
         attribution="concepts",
@@ -121,7 +119,6 @@ for _key, _title, _doi in (
 
 @method(
     "clip_qda",
-    title="CLIP-QDA-sample",
     functioning="counterfactual",
     doi="10.48550/arXiv.2312.00110",
     attribution="concepts",

@@ -99,6 +99,16 @@ class OcclusionParams(Section):
     baseline: float = 0.0  # the value of pixels behind it
 
 
+class LrpParams(Section):
+    """Layer-wise relevance propagation. By default these are zennit's rules EpsilonPlusFlat."""
+
+    convolutions: Literal["epsilon", "gamma", "plus"] = "plus"
+    linear: Literal["epsilon", "gamma", "plus"] = "epsilon"
+    first: Literal["flat", "same"] = "flat"  # of the first layer, if it sees the image
+    gamma: NotNegative = 0.25  # by how much the gamma rule favours contributions of one sign
+    epsilon: Positive = 1e-6  # added to denominators
+
+
 class KpcaCamParams(Section):
     """KPCA-CAM."""
 
@@ -128,6 +138,7 @@ class MethodsParams(Section):
     deeplift: DeepLiftParams = DeepLiftParams()
     gradient_shap: GradientShapParams = GradientShapParams()
     occlusion: OcclusionParams = OcclusionParams()
+    lrp: LrpParams = LrpParams()
     kpca_cam: KpcaCamParams = KpcaCamParams()
     finer_cam: FinerCamParams = FinerCamParams()
 

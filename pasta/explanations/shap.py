@@ -40,9 +40,7 @@ _TRIES = 4  # draws for each pair, as in shap: some are repetitions
 _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
 
 
-@method(
-    "shap", title="SHAP", functioning="perturbation", doi="10.48550/arXiv.1705.07874", sign="signed"
-)
+@method("shap", functioning="perturbation", doi="10.48550/arXiv.1705.07874", sign="signed")
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.
 

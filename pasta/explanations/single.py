@@ -18,8 +18,7 @@ from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.rendering import Explanation, Pixels
 from pasta.explanations.sheets import Entry, sheet
-from pasta.explanations.techniques import Technique
-from pasta.models.base import MODELS
+from pasta.explanations.techniques import Technique, backbone_title
 from pasta.models.checkpoint import open_classifier, read_image
 from pasta.models.data import as_tensor
 
@@ -91,7 +90,7 @@ def _explain(
 
 
 def _shown(raw: NDArray[np.float32], technique: Technique) -> NDArray[np.float32]:
-    return raw if technique.kind == "concept" else shown_maps(raw, technique.about["sign"])
+    return raw if technique.kind == "concept" else shown_maps(raw, technique.sign)
 
 
 def answer_card(answer: Answer) -> Pixels:
@@ -103,7 +102,7 @@ def answer_sheet(answers: Sequence[Answer]) -> Pixels:
     """All answers about one image, backbone by backbone."""
     order = list(dict.fromkeys(answer.technique.backbone for answer in answers))
     entries = [
-        Entry(_group(answer), str(answer.technique.about["title"]), _explanation(answer))
+        Entry(_group(answer), answer.technique.title, _explanation(answer))
         for backbone in order
         for answer in answers
         if answer.technique.backbone == backbone
@@ -113,7 +112,7 @@ def answer_sheet(answers: Sequence[Answer]) -> Pixels:
 
 
 def _group(answer: Answer) -> str:
-    name = MODELS.entry(answer.technique.backbone).metadata["title"]
+    name = backbone_title(answer.technique.backbone)
     return f"{name}: {rendering.says(answer.predicted, answer.probability)}"
 
 

@@ -4,6 +4,7 @@
 ``explanations.parquet``                a row for each image and technique
 ``perturbed.parquet``                   two rows for each: the light and the strong perturbation
 ``explanations.json``                   shares of maps and copies with which something is wrong
+``techniques.json``                     title, kind and sign of each technique
 ``perturbed/<backbone>.npy``            perturbed images: n light, then n strong ones
 ``<method>.<backbone>.npy``             maps of n originals, n light, n strong copies
 ``<method>.<backbone>.parquet``         the same for concepts
@@ -12,7 +13,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +24,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
+from pasta.errors import InputError
 from pasta.explanations.attribution import shown_maps
-from pasta.explanations.samples import STRENGTHS, Copies
 from pasta.explanations.techniques import Technique
 
 TABLE, PERTURBED, SHARES = "explanations.parquet", "perturbed.parquet", "explanations.json"
+TECHNIQUES = "techniques.json"
+STRENGTHS = ("light", "strong")  # the order of the perturbed images of a backbone
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What is known about the images of one backbone: n originals, n light, n strong copies."""
+
+    ids: tuple[str, ...]  # of the originals
+    classes: tuple[str, ...]
+    predicted: NDArray[np.int64]  # (3 n,), the class that is explained
+    perturbation: NDArray[Any]  # (2 n,)
+    magnitude: NDArray[np.float64]  # (2 n,)
+    changed: NDArray[np.bool_]  # (2 n,), whether the class is another than that of the original
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,23 @@ class StoredExplanations:
     def dataset(self) -> str:
         """The name of the dataset."""
         return str(self.table["dataset"].iloc[0])
+
+    @cached_property
+    def techniques(self) -> list[Technique]:
+        """All techniques, in the order of the table."""
+        pairs = zip(self.table["method"], self.table["backbone"], strict=True)
+        return [self.technique(*pair) for pair in dict.fromkeys(pairs)]
+
+    def technique(self, method: str, backbone: str) -> Technique:
+        """What is known of a technique whose explanations are here."""
+        about = self._about.get(f"{method}/{backbone}")
+        if about is None:
+            raise InputError(f"says nothing of {method}/{backbone}", file=self.folder / TECHNIQUES)
+        return Technique(method, backbone, **about)
+
+    @cached_property
+    def _about(self) -> dict[str, Any]:
+        return dict(store.read_json(self.folder / TECHNIQUES))
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], list[int]]:
@@ -75,7 +107,7 @@ class StoredExplanations:
 
     def shown(self, technique: Technique, rows: Sequence[int]) -> NDArray[np.float32]:
         """Maps as people see them: the sign of a technique is known, not guessed from a map."""
-        return shown_maps(np.asarray(self.maps(technique)[list(rows)]), technique.about["sign"])
+        return shown_maps(np.asarray(self.maps(technique)[list(rows)]), technique.sign)
 
     def concepts(self, technique: Technique) -> tuple[tuple[str, ...], NDArray[np.float64]]:
         """The concepts' names, and rows x concepts of attributions, each row by its scale."""
@@ -142,6 +174,14 @@ def write_tables(
         "changed": {name: _share(own.changed[len(own.ids) :]) for name, own in copies.items()},
     }
     store.write_json(shares, folder / SHARES)
+    write_facts(folder, done)
+
+
+def write_facts(folder: Path, techniques: Iterable[Technique]) -> None:
+    """Leave behind what must be known of the techniques, for those who do not load the methods."""
+    facts = ("title", "kind", "sign", "stage")
+    about = {one.key: {name: getattr(one, name) for name in facts} for one in techniques}
+    store.write_json(about, folder / TECHNIQUES)
 
 
 def _share(flags: NDArray[np.bool_]) -> float:

@@ -22,8 +22,8 @@ from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
-from pasta.explanations.samples import Copies, chosen, search_copies
-from pasta.explanations.stored import copies_file, write_tables, write_values
+from pasta.explanations.samples import chosen, search_copies
+from pasta.explanations.stored import Copies, copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models import checkpoint
@@ -96,6 +96,7 @@ def explain_group(
     units = [unit for one in backbones for unit in _parts(one, ours, copies[one.name])]
     units.sort(key=lambda unit: not _is_long(unit.methods[0]))  # what takes longest comes first
     waiting: dict[tuple[str, str], dict[int, Arrays]] = defaultdict(dict)
+    by_name = {(one.method, one.backbone): one for one in ours}
     done: dict[Technique, tuple[NDArray[Any], NDArray[np.float64]]] = {}
     for place, found in compute.map_units(explain, units, kept):
         unit, name = units[place], units[place].backbone.name
@@ -108,7 +109,7 @@ def explain_group(
                 continue
             ordered = [parts[start] for start in sorted(parts)]
             values, *known = (np.concatenate([part[key] for part in ordered]) for key in _KEYS)
-            technique = Technique(method, name)
+            technique = by_name[method, name]
             write_values(folder, technique, values, dataset.vocabulary.concepts)
             done[technique] = (known[0], known[1])
             del waiting[method, name]

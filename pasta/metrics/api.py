@@ -26,9 +26,10 @@ from pasta.compute import to_numpy
 from pasta.errors import PastaError
 from pasta.explanations.attribution import Status
 from pasta.explanations.attribution import statuses as map_statuses
+from pasta.explanations.hooks import evaluating
 from pasta.metrics.base import Batch, Cost, Explainer, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.forward import Scorer, evaluating, forward_rows, scorer_of
+from pasta.metrics.forward import Scorer, forward_rows, scorer_of
 from pasta.metrics.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
 from pasta.registry import did_you_mean

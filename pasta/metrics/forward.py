@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,19 +52,6 @@ class Scorer:
         return [precise(scores) for scores in masked_scores(ask, copies, rows)]
 
 
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Evaluation mode, and back to whatever it was."""
-    was_training = isinstance(model, nn.Module) and model.training
-    if was_training:
-        model.eval()
-    try:
-        yield
-    finally:
-        if was_training:
-            model.train()
-
-
 def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: bool) -> Scorer:
     """Look at a model by one image, before any work.
 
@@ -88,7 +74,8 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
     if not callable(model):
         raise PastaError(f"the model is a {type(model).__name__}, expected something to call")
     convert, own = _find_conversion(model, softmax)
-    outputs = convert(_try_model(model, images[:1]))
+    network = _in_its_precision(model)
+    outputs = convert(_try_model(network, images[:1]))
     if not bool(outputs.isfinite().all()):
         raise PastaError("the model's outputs are not finite for the first image")
     if probabilities and softmax is None and not own and not _are_probabilities(outputs):
@@ -98,7 +85,7 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
             f"{high:.3g} that add up to {float(outputs.sum(1)[0]):.3g}. If they are logits, say "
             "softmax=True; softmax=False takes them as they are"
         )
-    return Scorer(model, convert, outputs.shape[1])
+    return Scorer(network, convert, outputs.shape[1])
 
 
 def forward_rows(images: Tensor, batch_size: int | None) -> int:
@@ -114,6 +101,21 @@ def _find_conversion(model: Any, softmax: bool | None) -> tuple[Callable[[Tensor
     if softmax:
         return lambda logits: logits.softmax(1), True
     return lambda outputs: outputs, False
+
+
+def _in_its_precision(model: Any) -> Model:
+    """The model on images of single precision, whatever precision its parameters have."""
+    parameters = model.parameters() if isinstance(model, nn.Module) else ()
+    kind = next((one.dtype for one in parameters if one.is_floating_point()), torch.float32)
+    if kind == torch.float32:
+        return model  # type: ignore[no-any-return]
+
+    def run(images: Tensor) -> Tensor:
+        outputs = model(images.to(kind))
+        half = isinstance(outputs, Tensor) and outputs.dtype in (torch.float16, torch.bfloat16)
+        return outputs.float() if half else outputs  # type: ignore[no-any-return]
+
+    return run
 
 
 def _try_model(network: Model, image: Tensor) -> Tensor:

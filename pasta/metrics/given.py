@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -26,9 +25,10 @@ from pasta import store
 from pasta.compute import to_numpy
 from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import statuses
+from pasta.explanations.hooks import evaluating
 from pasta.metrics.api import Inputs, Wanted, find_usable, get_settings, measure
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.forward import evaluating
+from pasta.text_files import read_csv
 
 Array = NDArray[Any]
 _ROWS = 64  # that are looked at at a time
@@ -145,19 +145,16 @@ def read_targets(file: Path, number: int) -> NDArray[np.int64]:
 
 
 def _read_csv_targets(file: Path) -> NDArray[np.int64]:
-    try:
-        table = pd.read_csv(file, dtype=str, keep_default_na=False, encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise InputError(f"cannot be read: {error}", file=file, expected="CSV") from error
+    table = read_csv(file, ["target"], "a column 'target'").complete()
     if "target" not in table and len(table.columns) != 1:
         raise InputError(
             f"has the columns {', '.join(table.columns)}", file=file, expected="a column 'target'"
         )
     name = "target" if "target" in table else table.columns[0]
-    for row, text in enumerate(table[name]):
+    for line, text in zip(table.index, table[name], strict=True):
         if not text.strip().isdecimal():
             raise InputError(
-                f"found {text!r}", file=file, row=row + 2, column=name, expected="a class number"
+                f"found {text!r}", file=file, row=line, column=name, expected="a class number"
             )
     return np.asarray(table[name].astype("int64"), dtype=np.int64)
 

@@ -78,9 +78,7 @@ class Subjects:
     @cached_property
     def techniques(self) -> list[Technique]:
         """In the order of the explanations table; concept explanations have no map."""
-        table = self.stored.table[self.stored.table["kind"] == "saliency"]
-        names = table["method"].astype(str), table["backbone"].astype(str)
-        return [Technique(*pair) for pair in dict.fromkeys(zip(*names, strict=True))]
+        return [one for one in self.stored.techniques if one.kind == "saliency"]
 
     def view(self, backbone: str) -> View:
         """A trained classifier; one at a time is kept."""
@@ -89,6 +87,10 @@ class Subjects:
             model, _ = checkpoint.load(folder, self.params, self.root, self._shared)
             self._models = {backbone: compute.place(model)}
         return view_of(self._models[backbone])
+
+    def of(self, method: str, backbone: str) -> Subject:
+        """The maps of one technique, by its names."""
+        return self[self.stored.technique(method, backbone)]
 
     def __getitem__(self, technique: Technique) -> Subject:
         rows, maps = self.stored.rows(technique), self.stored.maps(technique)
@@ -242,15 +244,19 @@ def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) ->
     for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
         ours = [one for one in subjects.techniques if one.backbone == backbone]
         chosen = [one for one in ours if one.method not in source.settings.not_again]
-        long = [one for one in chosen if one.about["functioning"] == "perturbation"]
+        long = [one for one in chosen if _is_perturbation(one)]
         plans += [(backbone, (one.method,), again) for one in long]
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
     plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
     for backbone, methods, metrics in plans:
-        longest = max((len(subjects[Technique(one, backbone)]) for one in methods), default=0)
+        longest = max((len(subjects.of(one, backbone)) for one in methods), default=0)
         for start in range(0, longest if metrics else 0, _ROWS):
             yield Unit(source, backbone, methods, (start, start + _ROWS), metrics)
+
+
+def _is_perturbation(technique: Technique) -> bool:
+    return bool(METHODS.entry(technique.method).metadata["functioning"] == "perturbation")
 
 
 def measure_unit(unit: Unit) -> Arrays:
@@ -267,7 +273,7 @@ def measure_unit(unit: Unit) -> Arrays:
     """
     subjects = _open_subjects(unit.source)
     settings, params = unit.source.settings, unit.source.params
-    ours = {one: subjects[Technique(one, unit.backbone)] for one in unit.methods}
+    ours = {one: subjects.of(one, unit.backbone) for one in unit.methods}
     view = subjects.view(unit.backbone)
     again = Again(view, unit.methods, params)
     stop = min(unit.rows[1], max(map(len, ours.values())))

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pasta import compute, store
-from pasta.datasets.vocabulary import Vocabulary
+from pasta.datasets.vocabulary import Vocabulary, readable
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, Classifier, History, Normalise
 from pasta.models.data import ModelContext, TrainingData
@@ -30,30 +30,6 @@ from pasta.models.settings import ClipParams
 from pasta.registry import did_you_mean
 from pasta.sections import Section
 from pasta.seeds import entropy
-
-# Names that are no nouns or no words as the datasets spell them.
-_READABLE = {
-    "pottedplant": "potted plant",
-    "tvmonitor": "tv monitor",
-    "shopping_and_dining": "shopping or dining place",
-    "home_or_hotel": "home or hotel",
-    "transportation": "transportation place",
-    "sports_and_leisure": "sports or leisure place",
-    "cultural": "cultural place",
-    "Baroque": "Baroque building",
-    "Gothic": "Gothic building",
-    "Hispanic-Muslim": "Hispanic Muslim building",
-    "Renaissance": "Renaissance building",
-}
-
-
-def readable(name: str) -> str:
-    """A name as one would write it in a sentence.
-
-    >>> readable("license_plate"), readable("Gothic")
-    ('license plate', 'Gothic building')
-    """
-    return _READABLE.get(name, name.replace("_", " ").replace("-", " "))
 
 
 def prompts(names: Iterable[str], template: str) -> list[str]:

@@ -296,27 +296,5 @@ def register(run: Run, group: Group, name: str) -> None:
         )
 
 
-def collect(groups: Sequence[Group]) -> pd.DataFrame:
-    """The scores of several groups as one tidy table."""
-    rows = [
-        {
-            "dataset": group.dataset,
-            "model": model,
-            "measure": measure,
-            "n": own["n"],
-            **own[measure],
-        }
-        for group in groups
-        for model, own in store.read_json(group.models / "accuracy.json").items()
-        for measure in ("accuracy", "macro_f1")
-    ]
-    return pd.DataFrame(rows)
-
-
-def titles() -> dict[str, str]:
-    """How the papers call the models, in their order."""
-    return {name: _title(name) for name in ORDER}
-
-
 def _title(name: str) -> str:
     return str(MODELS.entry(name).metadata["title"])

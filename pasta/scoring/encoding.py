@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 
 from pasta.compute import to_numpy
+from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.encoders import Encoder
-from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
-from pasta.models.clip import readable
+from pasta.embedding.encoders import Encoder, sentence_vectors
+from pasta.embedding.sentences import pieces, top_concepts
 from pasta.scoring.base import Floats
 from pasta.scoring.given import Many
 from pasta.scoring.stored import PreprocessingCard

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pasta.embedding.inputs import classes_of, label_order
 from pasta.embedding.inputs import with_label as labelled
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import Embedded, load_embeddings
@@ -24,7 +25,8 @@ from pasta.scoring.base import Floats, Rated
 from pasta.scoring.settings import Aggregate, By
 from pasta.seeds import generator
 from pasta.studies.ratings.rateable import explained
-from pasta.tables import QUESTIONS, STARS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import STARS
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -150,6 +152,12 @@ class Material:
         """What splits are made by."""
         return self.samples[["dataset", "image", "technique"]]
 
+    @property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The classes of each dataset that has rated explanations: what labels may be."""
+        there = set(self.samples["dataset"])
+        return classes_of(group.dataset for group in self.groups if group.dataset in there)
+
     def rated(
         self,
         settings: EmbeddingParams,
@@ -162,8 +170,10 @@ class Material:
         usable = np.flatnonzero(np.isfinite(vectors).all(axis=1))
         features = vectors[usable]
         if with_label:
-            features = labelled(features, self.samples["predicted"].iloc[usable].tolist())
-        columns = [QUESTIONS.index(question) for question in questions]
+            predicted = self.samples["predicted"].iloc[usable].tolist()
+            features = labelled(features, predicted, label_order(self.classes))
+        names: list[str] = list(QUESTIONS)
+        columns = [names.index(question) for question in questions]
         labels = self.labels[aggregate][usable][:, columns]
         return Rated(features, self.counts[usable][:, columns], labels), usable
 

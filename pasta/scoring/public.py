@@ -17,7 +17,7 @@ from pasta.scoring.material import Material, split
 from pasta.scoring.ood import FamiliarRegion, fit_region
 from pasta.scoring.stored import save_scorer, technique_means
 from pasta.scoring.studies import settings_of
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Public:
     encoder: Mapping[str, Any]
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
     familiar: dict[str, FamiliarRegion]  # by kind of explanation
+    labels: dict[str, tuple[str, ...]]  # classes of each dataset
 
 
 def train_public(material: Material, params: Params) -> Public:
@@ -50,7 +51,8 @@ def train_public(material: Material, params: Params) -> Public:
     )
     stars = fitted.predict(rated.features).stars
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
-    return Public(fitted, encoder, means, _familiar(rated.features[:, : encoder["width"]], samples))
+    familiar = _familiar(rated.features[:, : encoder["width"]], samples)
+    return Public(fitted, encoder, means, familiar, material.classes)
 
 
 def save_public(
@@ -64,7 +66,7 @@ def save_public(
         questions=QUESTIONS,
         encoder=public.encoder,
         preprocessing=params.embedding,
-        with_labels=True,
+        labels=public.labels,
         training=training,
         metrics=metrics,
         techniques=public.techniques,

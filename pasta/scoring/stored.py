@@ -23,7 +23,6 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save_file
 
 from pasta import store
-from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.embedding import inputs
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
@@ -104,7 +103,7 @@ def save_scorer(
     questions: Sequence[str],
     encoder: Mapping[str, Any],
     preprocessing: EmbeddingParams,
-    with_labels: bool,
+    labels: Mapping[str, Sequence[str]] | None,
     training: Mapping[str, str],
     metrics: Mapping[str, Any],
     techniques: Mapping[str, Mapping[str, float]],
@@ -112,8 +111,10 @@ def save_scorer(
 ) -> None:
     """Write a scorer whole: the folder is filled beside its place and then swapped in.
 
-    ``encoder`` is what :func:`pasta.embedding.encoders.about` says. A place among the techniques
-    needs ``techniques``, see :func:`technique_means`; ``familiar`` has what was learned by
+    ``labels`` are the classes of each dataset that the scorer was trained on, or None if labels are
+    no input; a score of another label is refused. ``encoder`` is what
+    :func:`pasta.embedding.encoders.about` says. A place among the techniques needs ``techniques``,
+    see :func:`technique_means`; ``familiar`` has what was learned by
     :func:`pasta.scoring.ood.fit_region` about each kind of explanation.
     """
     arrays, settings = fitted.state()
@@ -122,8 +123,13 @@ def save_scorer(
         stored[f"{_FAMILIAR}{kind}.mean"] = np.ascontiguousarray(region.mean)
         stored[f"{_FAMILIAR}{kind}.whitening"] = np.ascontiguousarray(region.whitening)
     shown = {"image", "blur", "text", "n_top", "template"}
-    classes = {name: list(words.classes) for name, words in VOCABULARIES.items()}
     features = {"embedding": int(encoder["width"])}
+    known = None
+    if labels is not None:
+        order = inputs.label_order(labels)
+        features["label"] = len(order)
+        classes = {name: list(own) for name, own in labels.items()}
+        known = {"order": list(order), "datasets": classes}
     card: dict[str, Any] = {
         "version": VERSION,
         "scorer": scorer,
@@ -133,9 +139,12 @@ def save_scorer(
             "weights": preprocessing.weights,
             **{key: encoder[key] for key in ("md5", "size", "width")},
         },
-        "preprocessing": {**preprocessing.model_dump(include=shown), "overlay": overlay_settings()},
-        "labels": {"order": list(inputs.CLASSES), "datasets": classes} if with_labels else None,
-        "features": features | ({"label": len(inputs.CLASSES)} if with_labels else {}),
+        "preprocessing": {
+            **preprocessing.model_dump(include=shown),
+            "overlay": overlay_settings(),
+        },
+        "labels": known,
+        "features": features,
         "settings": dict(settings),
         "training": dict(training),
         "metrics": dict(metrics),

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pasta import store, tables
-from pasta.compute import map_units, remember
+from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import HANDCRAFTED
 from pasta.layout import Group
+from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated
@@ -30,7 +31,8 @@ from pasta.scoring.evaluation import MEASURED, human_rows, measures, summarise
 from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.studies.ratings.aggregate import Ties
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import MAIN, QUESTIONS
+from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import nested_run, tracked_run
 
 
@@ -72,7 +74,7 @@ class Setup:
 def setups(embedding: EmbeddingParams, scoring: ScoringParams) -> list[Setup]:
     """All rows of all studies."""
     centre = Setup("main", "", "pasta-linear", embedding, scoring.split.by)
-    first = replace(centre, questions=QUESTIONS[:1])
+    first = replace(centre, questions=(MAIN,))
     return [*_main(centre, scoring), *_ablations(first, scoring)]
 
 
@@ -187,7 +189,7 @@ def run_piece(piece: Piece) -> Arrays:
 
 @remember
 def _material(groups: tuple[Group, ...], labels: Path) -> Material:
-    return collect(groups, store.read(labels, tables.LABELS))
+    return collect(groups, store.read(labels, LABELS))
 
 
 def run_setup(

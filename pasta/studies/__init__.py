@@ -1,1 +1,1 @@
-"""Studies with people: what they are asked, how their answers come in, and what is made of them."""
+"""Studies with people: what they share, and one folder for each of them."""

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.suites.tables import Tables, joined
+from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
 from pasta.studies.ratings.protocol import Protocol, load_protocol
+from pasta.studies.ratings.settings import NAME
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 
-VOTES, SCORE = "votes", "score"
+VOTES, SCORE = f"votes/{NAME}", "score"
 ANALYSES = tuple(
     f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
 )

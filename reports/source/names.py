@@ -1,7 +1,6 @@
 """Names for people: of datasets, models, methods and techniques.
 
-The registries know the same titles but need torch, which no report loads; a test holds the two
-together. A key that is not known is shown as it is: ratings may be of anything.
+A key that is not known is shown as it is: ratings may be of anything.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.explanations.techniques import METHOD_TITLES, backbone_title
 
 LEAVE_ONE_OUT, OWN_VOTE = "people (leave one out)", "people (own vote in the mode)"
 BEST = "ordinal"
@@ -29,54 +29,6 @@ PERTURBATION_TITLES = {
     "gaussian": "Gaussian noise",
 }
 _METRIC_TITLES = {"max_sensitivity": "MaxSensitivity", "road": "ROAD", "iou": "IoU", "mae": "MAE"}
-MODELS = {
-    "resnet50": "ResNet50",
-    "vit_b_16": "ViT-B",
-    "resnet50_bcos": "ResNet50-BCos",
-    "clip_zero_shot": "CLIP-zero-shot",
-    "clip_linear": "CLIP-linear",
-    "clip_qda": "CLIP-QDA",
-    "labo": "LaBo",
-    "concept_bottleneck": "ConceptBottleneck",
-    "xnesyl": "X-NeSyL",
-}
-METHODS = {
-    "gradcam": "GradCAM",
-    "lime": "LIME",
-    "shap": "SHAP",
-    "ablationcam": "AblationCAM",
-    "eigencam": "EigenCAM",
-    "eigengradcam": "EigenGradCAM",
-    "fullgrad": "FullGrad",
-    "gradcam++": "GradCAM++",
-    "gradcam_elementwise": "GradCAMElementWise",
-    "hirescam": "HiResCAM",
-    "scorecam": "ScoreCAM",
-    "xgradcam": "XGradCAM",
-    "dff": "Deep Feature Factorization",
-    "layercam": "LayerCAM",
-    "rise": "RISE",
-    "bcos": "BCos",
-    "clip_linear": "CLIP-Linear-sample",
-    "clip_qda": "CLIP-QDA-sample",
-    "lime_cbm": "LIME-CBM",
-    "shap_cbm": "SHAP-CBM",
-    "rise_cbm": "RISE-CBM",
-    "labo": "LaBo-sample",
-    "xnesyl": "X-NeSyL",
-    "saliency": "Saliency",
-    "input_x_gradient": "Input x Gradient",
-    "integrated_gradients": "Integrated Gradients",
-    "smoothgrad": "SmoothGrad",
-    "guided_backprop": "Guided Backpropagation",
-    "deeplift": "DeepLIFT",
-    "gradient_shap": "Gradient SHAP",
-    "occlusion": "Occlusion",
-    "kpca_cam": "KPCA-CAM",
-    "finer_cam": "Finer-CAM",
-    "shapley_cam": "Shapley-CAM",
-    "random_cam": "RandomCAM",
-}
 SCORERS = {
     **TITLES,
     LEAVE_ONE_OUT: "one annotator",
@@ -94,7 +46,7 @@ def dataset_name(key: str) -> str:
 
 def model_name(key: str) -> str:
     """``vit_b_16`` as "ViT-B"."""
-    return MODELS.get(key, str(key))
+    return backbone_title(str(key))
 
 
 def scorer_name(key: str) -> str:
@@ -108,9 +60,9 @@ def technique_name(key: str, *, short: bool = False) -> str:
     if not slash:
         return str(key)
     if short:
-        method = SHORT.get(method, METHODS.get(method, method))
+        method = SHORT.get(method, METHOD_TITLES.get(method, method))
         return f"{method} · {SHORT.get(backbone, model_name(backbone))}"
-    return f"{METHODS.get(method, method)} on {model_name(backbone)}"
+    return f"{METHOD_TITLES.get(method, method)} on {model_name(backbone)}"
 
 
 def metric_title(metric: str, variant: str = "") -> str:

@@ -1,8 +1,9 @@
-"""Small rating studies with planted effects whose true size is known exactly."""
+"""Small rating studies with known properties and planted effects, and the only row of a frame."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,14 @@ BRIDGE = 0.8
 
 @dataclass(frozen=True)
 class Study:
-    """What a study is made of. Effects are log odds given the sample and the annotator.
+    """What a study is made of. Effects are log odds given the sample and the rater.
 
     Samples differ by draws of the bridge distribution (Wang & Louis 2003,
     doi:10.1093/biomet/90.4.765): averaged over samples the votes still follow a
     proportional-odds model exactly, with all effects times ``BRIDGE``.
     """
 
-    annotators: int = 14
+    raters: int = 14
     samples: int = 120
     votes: int = 5
     questions: int = 2
@@ -33,13 +34,13 @@ class Study:
     technique_spread: float = 0.0  # standard deviation of techniques, drawn anew for each study
     drift: float = 0.0  # log odds per 100 samples
     leniency: float = 0.4
-    preference: float = 0.0  # spread between annotators in the effect of kind
+    preference: float = 0.0  # spread between raters in the effect of kind
 
 
 def simulate(study: Study, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Ratings, annotators and samples."""
+    """Ratings, raters and samples."""
     rng = np.random.default_rng([20, seed])
-    n = study.annotators
+    n = study.raters
     sex = np.arange(n) % 2
     age = rng.integers(19, 60, n)
     lenient = study.leniency * rng.standard_normal(n)
@@ -66,16 +67,16 @@ def simulate(study: Study, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
     seconds = place * 60 + rng.random(len(place))
     ratings = pd.DataFrame(
         {
-            "sample_id": np.char.mod("s%04d", sample),
-            "annotator_id": np.char.mod("a%02d", who),
-            "question": np.char.mod("Q%d", 1 + np.arange(len(who)) % study.questions),
+            "unit": np.char.mod("s%04d", sample),
+            "rater": np.char.mod("a%02d", who),
+            "item": np.char.mod("Q%d", 1 + np.arange(len(who)) % study.questions),
             "rating": 1 + np.digitize(latent, CUTS),
             "submitted_at": start + pd.to_timedelta(seconds, unit="s"),
         }
     )
     people = pd.DataFrame(
         {
-            "annotator_id": np.char.mod("a%02d", np.arange(n)),
+            "rater": np.char.mod("a%02d", np.arange(n)),
             "age": age,
             "sex": np.where(sex, "female", "male"),
             "country": "India",
@@ -83,7 +84,7 @@ def simulate(study: Study, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
     )
     shown = pd.DataFrame(
         {
-            "sample_id": np.char.mod("s%04d", np.arange(study.samples)),
+            "unit": np.char.mod("s%04d", np.arange(study.samples)),
             "kind": np.where(saliency, "saliency", "concept"),
             "method": np.char.mod("m%d", technique),
             "backbone": "resnet",
@@ -94,8 +95,41 @@ def simulate(study: Study, seed: int) -> tuple[pd.DataFrame, pd.DataFrame, pd.Da
 
 
 def expected_stars(leniency: float, study: Study) -> float:
-    """Mean stars of annotators whose leniency is normal around a value, averaged over samples."""
+    """Mean stars of raters whose leniency is normal around a value, averaged over samples."""
     points, weights = np.polynomial.hermite_e.hermegauss(40)
     shift: NDArray[np.float64] = leniency + study.leniency * points
     above = 1 / (1 + np.exp(-BRIDGE * (shift[:, None] - CUTS)))
     return float(1 + (weights / weights.sum()) @ above.sum(axis=1))
+
+
+def study(
+    samples: int = 120,
+    raters: int = 8,
+    questions: int = 3,
+    noise: float = 0.7,
+    votes: int = 5,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Ratings of latent qualities; every sample is seen by ``votes`` random raters."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(3, 1, (samples, questions))
+    rows = []
+    for sample in range(samples):
+        for rater in sorted(rng.permutation(raters)[:votes]):
+            seen = quality[sample] + rng.normal(0, noise, questions)
+            for question, rating in enumerate(np.clip(np.rint(seen), 1, 5).astype(int)):
+                rows.append((f"s{sample:03d}", f"p{rater}", f"Q{question + 1}", rating))
+    frame = pd.DataFrame(rows, columns=["unit", "rater", "item", "rating"])
+    number = frame["unit"].str[1:].astype(int)
+    frame["image_id"] = "i" + (number // 6).astype(str)
+    frame["kind"] = np.where(number % 2 == 0, "saliency", "concept")
+    return frame
+
+
+def one(frame: pd.DataFrame, **keys: object) -> dict[str, Any]:
+    """The only row with these values."""
+    here = frame
+    for name, value in keys.items():
+        here = here[here[name] == value]
+    assert len(here) == 1, f"{len(here)} rows with {keys}"
+    return {str(name): value for name, value in here.iloc[0].items()}

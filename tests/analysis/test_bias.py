@@ -1,55 +1,47 @@
-"""Groups of annotators: values, tests, and what is said when something is missing."""
+"""Groups of raters: values, permutation tests, and what is said when something is missing."""
 
 from __future__ import annotations
+
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import cohen_kappa_score
+from scipy import stats
 
-from analysis.annotators import AGE_GROUPS, annotator_values, demographics
-from analysis.bias import group_summary, group_tests
-from analysis.ordinal_model import ordinal_model
+from analysis.agreement import agreement_with_mode
+from analysis.bias import group_summary, group_tests, permute_groups, permute_slope
+from analysis.order_effects import flip_signs
+from analysis.raters import AGE_GROUPS, demographics, rater_values
 from analysis.votes import long_votes, others_mean
-from tests.analysis.rows import one
-from tests.analysis.simulated import Study, simulate
+from tests.analysis.simulated import Study, one, simulate
+
+# Groups of raters: values, tests, and what is said when something is missing
+
 
 STUDY = Study(samples=60)
 
 
 def _values(ratings: pd.DataFrame, measure: str, question: str) -> pd.Series:
-    values = annotator_values(ratings)
-    here = values[(values["measure"] == measure) & (values["question"] == question)]
-    return here.set_index("annotator_id")["estimate"]
-
-
-def _smallest_mode(stars: list[int]) -> int:
-    return min(set(stars), key=lambda star: (-stars.count(star), star))
+    values = rater_values(ratings)
+    here = values[(values["measure"] == measure) & (values["item"] == question)]
+    return here.set_index("rater")["estimate"]
 
 
 @pytest.mark.parametrize("measure", ["agreement", "agreement_published"])
-def test_agreement_is_scikit_learns_kappa_with_the_mode_written_out(measure: str) -> None:
+def test_agreement_of_a_rater_is_the_kappa_with_the_mode(measure: str) -> None:
     ratings, _, _ = simulate(STUDY, 0)
-    own: list[int] = []
-    modes: list[int] = []
-    for row in ratings[
-        (ratings["annotator_id"] == "a03") & (ratings["question"] == "Q2")
-    ].itertuples():
-        votes = ratings[(ratings["sample_id"] == row.sample_id) & (ratings["question"] == "Q2")]
-        if measure == "agreement":
-            votes = votes[votes["annotator_id"] != "a03"]
-        own.append(int(str(row.rating)))
-        modes.append(_smallest_mode(votes["rating"].tolist()))
-    expected = cohen_kappa_score(own, modes, labels=[1, 2, 3, 4, 5], weights="quadratic")
-    assert _values(ratings, measure, "Q2")["a03"] == pytest.approx(expected)
+    label = "leave_one_out" if measure == "agreement" else "as_published"
+    table = agreement_with_mode(ratings, resamples=1)
+    for item in ("Q2", "all"):
+        expected = one(table, rater="a03", item=item, label=label)["estimate"]
+        assert _values(ratings, measure, item)["a03"] == pytest.approx(expected)
 
 
-def test_level_is_the_least_squares_effect_of_the_annotator() -> None:
-    """Oracle: dummies of all samples and annotators in one dense regression."""
+def test_level_is_the_least_squares_effect_of_the_rater() -> None:
+    """Oracle: dummies of all samples and raters in one dense regression."""
     ratings, _, _ = simulate(Study(samples=25, questions=1), 1)
-    dummies = [
-        pd.get_dummies(ratings[name]).astype(float) for name in ("annotator_id", "sample_id")
-    ]
+    dummies = [pd.get_dummies(ratings[name]).astype(float) for name in ("rater", "unit")]
     design = np.concatenate([frame.to_numpy() for frame in dummies], axis=1)
     effects = np.linalg.lstsq(design, ratings["rating"].to_numpy(float), rcond=None)[0]
     effects = effects[: dummies[0].shape[1]]
@@ -58,75 +50,61 @@ def test_level_is_the_least_squares_effect_of_the_annotator() -> None:
 
 
 def test_level_is_not_fooled_by_easy_samples() -> None:
-    """Two equally strict annotators; one saw the good samples, a third saw all."""
+    """Two equally strict raters; one saw the good samples, a third saw all."""
     rows = [("good", who, 5) for who in "ac"] + [("bad", who, 1) for who in "bc"]
-    frame = pd.DataFrame(rows, columns=["sample_id", "annotator_id", "rating"])
-    levels = _values(frame.assign(question="Q1"), "level", "Q1")
+    frame = pd.DataFrame(rows, columns=["unit", "rater", "rating"])
+    levels = _values(frame.assign(item="Q1"), "level", "Q1")
     assert levels["a"] == pytest.approx(levels["b"]) == pytest.approx(levels["c"])
 
 
 def test_without_shared_samples_levels_are_plain_means_and_say_so() -> None:
     frame = pd.DataFrame(
-        {"sample_id": ["s", "s", "t"], "annotator_id": ["a", "b", "c"], "rating": [1, 2, 5]}
-    ).assign(question="Q1")
-    values = annotator_values(frame)
-    here = values[(values["measure"] == "level") & (values["question"] == "all")]
+        {"unit": ["s", "s", "t"], "rater": ["a", "b", "c"], "rating": [1, 2, 5]}
+    ).assign(item="Q1")
+    values = rater_values(frame)
+    here = values[(values["measure"] == "level") & (values["item"] == "all")]
     assert here["estimate"].tolist() == [1, 2, 5] and here["note"].str.contains("plain").all()
 
 
 def test_others_mean_leaves_the_vote_itself_out() -> None:
     frame = pd.DataFrame(
-        {"sample_id": ["s", "s", "s", "t"], "annotator_id": list("abca"), "rating": [1, 2, 5, 3]}
-    ).assign(question="Q1")
+        {"unit": ["s", "s", "s", "t"], "rater": list("abca"), "rating": [1, 2, 5, 3]}
+    ).assign(item="Q1")
     votes = long_votes(frame)
-    found = dict(
-        zip(zip(votes.annotator, votes.sample, strict=True), others_mean(votes), strict=True)
-    )
+    found = dict(zip(zip(votes.rater, votes.unit, strict=True), others_mean(votes), strict=True))
     assert found[0, 0] == 3.5 and found[2, 0] == 1.5 and np.isnan(found[0, 1])
 
 
 def test_a_planted_difference_is_called_different_and_none_equivalent() -> None:
     ratings, people, _ = simulate(Study(sex=2.5, leniency=0.1), 2)
     tests = group_tests(ratings, people)
-    level = one(tests, question="all", factor="sex", measure="level")
+    level = one(tests, item="all", factor="sex", measure="level")
     assert level["verdict"] == "different" and level["comparison"] == "female - male"
     assert level["low"] > 0.5
-    ratings, people, _ = simulate(Study(annotators=20, samples=300, leniency=0.05), 2)
+    ratings, people, _ = simulate(Study(raters=20, samples=300, leniency=0.05), 2)
     tests = group_tests(ratings, people)
-    level = one(tests, question="all", factor="sex", measure="level")
+    level = one(tests, item="all", factor="sex", measure="level")
     assert level["verdict"] == "equivalent"
 
 
 def test_summary_and_tests_tell_the_same_difference() -> None:
     ratings, people, _ = simulate(STUDY, 3)
-    summary = group_summary(ratings, people).set_index(["measure", "question", "factor", "group"])
-    tests = group_tests(ratings, people).set_index(["measure", "question", "factor", "comparison"])
+    summary = group_summary(ratings, people).set_index(["measure", "item", "factor", "group"])
+    tests = group_tests(ratings, people).set_index(["measure", "item", "factor", "comparison"])
     means = summary["estimate"]
     for measure in ("level", "agreement"):
         gap = means[measure, "Q1", "sex", "female"] - means[measure, "Q1", "sex", "male"]
         assert tests.loc[(measure, "Q1", "sex", "female - male"), "estimate"] == pytest.approx(gap)
 
 
-def test_names_of_annotators_and_order_of_rows_do_not_matter() -> None:
-    ratings, people, _ = simulate(STUDY, 4)
-    names = dict(
-        zip(people["annotator_id"], reversed(people["annotator_id"].tolist()), strict=True)
-    )
-    renamed = ratings.sample(frac=1, random_state=0).replace({"annotator_id": names})
-    base = group_tests(ratings, people)
-    other = group_tests(renamed, people.replace({"annotator_id": names}))
-    exact = ["estimate", "low", "high", "p_equivalence"]
-    pd.testing.assert_frame_equal(base[exact], other[exact])
-
-
 @pytest.mark.parametrize(
     ("change", "factor", "says"),
     [
         ({"sex": "female"}, "sex", "only one group"),
-        ({"sex": None}, "sex", "no annotator stated"),
+        ({"sex": None}, "sex", "no rater stated"),
         ({"age": "thirty"}, "age_group", "no number of years (such as 'thirty')"),
-        ({"age": None}, "age", "no annotator stated age"),
-        ({"country": " "}, "country", "no annotator stated country"),
+        ({"age": None}, "age", "no rater stated age"),
+        ({"country": " "}, "country", "no rater stated country"),
     ],
 )
 def test_missing_demographics_are_a_row_with_a_note(
@@ -142,54 +120,98 @@ def test_missing_demographics_are_a_row_with_a_note(
     assert tests.loc[tests["factor"] == "sex", "measure"].nunique() == 3
 
 
-@pytest.mark.parametrize("columns", [None, [], ["age"], ["sex", "country"]])
-def test_absent_columns_or_table_are_no_crash(columns: list[str] | None) -> None:
-    ratings, people, shown = simulate(STUDY, 6)
-    given = None if columns is None else people[["annotator_id", *columns]]
-    tests, summary = group_tests(ratings, given), group_summary(ratings, given)
-    model = ordinal_model(ratings, given, shown)
-    absent = {"age", "sex", "country"} - set(columns or [])
-    for name in absent - {"age"}:
-        assert tests.loc[tests["factor"] == name, "note"].str.contains(name).all()
-        assert summary.loc[summary["factor"] == name, "n"].eq(0).all()
-    assert one(model, term="kind")["p"] >= 0
-
-
 def test_ages_written_as_text_are_read() -> None:
-    people = pd.DataFrame({"annotator_id": list("abc"), "age": [" 24", "31.0", "n/a"]})
+    people = pd.DataFrame({"rater": list("abc"), "age": [" 24", "31.0", "n/a"]})
     found, notes = demographics(people, list("abcd"))
     assert found["age_group"].tolist() == ["under 25", "30-39", None, None]
     assert "1 of 4 without age" in notes["age"] and "'n/a'" in notes["age"]
 
 
 def test_age_groups_have_no_gaps() -> None:
-    ages = pd.DataFrame({"annotator_id": range(101), "age": range(101)})
-    names = demographics(ages, ages["annotator_id"].tolist())[0]["age_group"].tolist()
+    ages = pd.DataFrame({"rater": range(101), "age": range(101)})
+    names = demographics(ages, ages["rater"].tolist())[0]["age_group"].tolist()
     assert names[24] == "under 25" and names[25] == "25-29" and names[30] == "30-39"
     assert names[60] == "60 and over" and None not in names
     assert list(dict.fromkeys(names)) == list(AGE_GROUPS)
 
 
-@pytest.mark.parametrize("rows", ["one annotator", "one star", "no votes", "one vote"])
-def test_thin_studies_give_notes_and_no_numbers(rows: str) -> None:
-    ratings, people, shown = simulate(STUDY, 7)
-    if rows == "one annotator":
-        ratings = ratings[ratings["annotator_id"] == "a00"]
-    elif rows == "one star":
-        ratings = ratings.assign(rating=3)
-    else:
-        ratings = ratings.head(0 if rows == "no votes" else 1)
-    tests, summary = group_tests(ratings, people), group_summary(ratings, people)
-    assert tests["p"].isna().all() and (tests["note"] != "").all()
-    assert summary[["low", "high"]].isna().all(axis=None)
-    model = ordinal_model(ratings, people, shown)
-    between = model[model["term"].isin(["sex", "age"])]
-    assert between["p"].isna().all() if len(between) else (model["note"] != "").all()
-
-
-def test_annotators_of_unknown_id_are_ignored_and_missing_ones_counted() -> None:
+def test_raters_of_unknown_id_are_ignored_and_missing_ones_counted() -> None:
     ratings, people, _ = simulate(STUDY, 8)
-    people = pd.concat([people.iloc[2:], people.head(1).assign(annotator_id="stranger")])
+    people = pd.concat([people.iloc[2:], people.head(1).assign(rater="stranger")])
     tests = group_tests(ratings, people)
-    sex = tests[(tests["factor"] == "sex") & (tests["question"] == "all")]
+    sex = tests[(tests["factor"] == "sex") & (tests["item"] == "all")]
     assert (sex["n"] == 12).all() and sex["note"].str.contains("2 of 14 without sex").all()
+
+
+# Permutation tests of raters
+
+
+VALUES = np.array([3.1, 2.9, 3.6, 3.3, 2.7, 3.0, 3.4, 2.2, 2.8, 2.5])
+GROUPS = np.array(["f"] * 6 + ["m"] * 4)
+
+
+def test_two_groups_agree_with_all_arrangements_written_out() -> None:
+    """The two-sided test of the absolute difference."""
+    gaps = []
+    for chosen in combinations(range(10), 6):
+        inside = np.isin(np.arange(10), chosen)
+        gaps.append(abs(VALUES[inside].mean() - VALUES[~inside].mean()))
+    observed = abs(VALUES[GROUPS == "f"].mean() - VALUES[GROUPS == "m"].mean())
+    expected = np.mean(np.array(gaps) >= observed - 1e-12)
+    assert len(gaps) == 210
+    assert permute_groups(VALUES, GROUPS, permutations=99) == pytest.approx(expected)
+
+
+def test_a_group_of_one_is_compared_with_every_other_choice_of_one() -> None:
+    """The distances of 1, 2, 3, 10 from their mean are 3, 2, 1, 6; one of three may be single."""
+    assert permute_groups([1.0, 2, 3, 10], ["a", "a", "a", "b"]) == pytest.approx(1 / 4)
+    assert permute_groups([1.0, 2, 3, 10], ["b", "a", "a", "a"]) == pytest.approx(2 / 4)
+    values, groups = [1.0, 1.1, 1.2, 5, 5.1, 5.2, 9], list("aaabbbc")
+    assert permute_groups(values, groups, permutations=2_000) < 0.05
+
+
+def test_many_groups_use_random_arrangements_and_p_is_never_zero() -> None:
+    values = np.repeat([1.0, 5.0, 9.0], 12) + np.linspace(0, 0.1, 36)
+    found = permute_groups(values, np.repeat(list("abc"), 12), permutations=999)
+    assert found == pytest.approx(1 / 1000)
+
+
+def test_slope_agrees_with_scipys_p_for_many_raters() -> None:
+    rng = np.random.default_rng(4)
+    age = rng.normal(30, 5, 80)
+    values = 0.02 * age + rng.normal(0, 0.4, 80)
+    found = permute_slope(values, age, permutations=20_000)
+    assert found == pytest.approx(stats.pearsonr(values, age).pvalue, abs=0.01)
+
+
+def test_signs_agree_with_all_flips_written_out() -> None:
+    values = np.array([0.5, -0.1, 0.4, 0.3])
+    sums = [
+        abs(sum(sign * value for sign, value in zip(signs, values, strict=True)))
+        for signs in product((-1, 1), repeat=4)
+    ]
+    expected = np.mean(np.array(sums) >= abs(values.sum()) - 1e-12)
+    assert flip_signs(values, permutations=9) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        ([], []),
+        ([1.0], ["a"]),
+        ([1.0, 2.0, 3.0], ["a", "a", "a"]),
+        ([2.0, 2.0, 2.0], ["a", "b", "a"]),
+        ([1.0, np.nan, 3.0], ["a", "b", None]),
+    ],
+)
+def test_nothing_to_compare_gives_no_number(values: list[float], groups: list[str | None]) -> None:
+    assert np.isnan(permute_groups(values, np.array(groups, object)))
+    assert np.isnan(permute_slope(values, np.ones(len(values))))
+    assert np.isnan(flip_signs([0.5])) and np.isnan(flip_signs([0.0, 0.0]))
+
+
+def test_random_p_is_uniform_when_there_is_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    groups = np.arange(12) % 2
+    found = [permute_groups(rng.normal(size=12), groups) for _ in range(400)]
+    assert np.mean(np.array(found) <= 0.05) <= 0.08

@@ -17,11 +17,11 @@ from analysis import correlation
 from analysis.correlation import (
     Method,
     bootstrap_correlations,
+    correlate_columns,
     correlation_table,
-    question_correlations,
 )
 from analysis.resampling import cluster_counts, holm
-from tests.analysis.rows import one
+from tests.analysis.simulated import one
 
 
 def clustered(
@@ -227,9 +227,9 @@ def test_missing_values_are_left_out_pair_by_pair() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "reason", "n"),
     [
-        ([1.0, 2], [1.0, 2], "fewer than 3 samples", 2),
-        ([], [], "fewer than 3 samples", 0),
-        ([1.0, 2, np.nan], [1.0, 2, 3], "fewer than 3 samples", 2),
+        ([1.0, 2], [1.0, 2], "fewer than 3 units", 2),
+        ([], [], "fewer than 3 units", 0),
+        ([1.0, 2, np.nan], [1.0, 2, 3], "fewer than 3 units", 2),
         ([1.0, 2, 3, 4], [4.0] * 4, "the rating is constant", 4),
         ([0.1] * 7, [1.0, 2, 3, 4, 5, 4, 3], "the value is constant", 7),
     ],
@@ -259,7 +259,7 @@ def test_holm_equals_statsmodels_and_skips_what_is_missing() -> None:
 
 def test_questions_are_correlated_in_pairs() -> None:
     labels = pd.concat(frames(), axis=1)[["Q1", "Q2", "a"]]
-    table = question_correlations(labels, resamples=20)
+    table = correlate_columns(labels, resamples=20)
     pairs = list(zip(table["first"], table["second"], strict=True))
     assert sorted(set(pairs)) == [("Q1", "Q2"), ("Q1", "a"), ("Q2", "a")]
     assert len(table) == 6

@@ -9,18 +9,17 @@ import pandas as pd
 import pytest
 
 from analysis.order_effects import EFFECTS, order_effects
-from tests.analysis.rows import one
-from tests.analysis.simulated import Study, simulate
+from tests.analysis.simulated import Study, one, simulate
 
 
 def _study(seed: int = 0, samples: int = 60) -> pd.DataFrame:
-    """Six annotators, everybody rates everything, all stars 3."""
+    """Six raters, everybody rates everything, all stars 3."""
     rng = np.random.default_rng(seed)
     rows = []
     for who in range(6):
         for place, sample in enumerate(rng.permutation(samples)):
             rows += [(f"s{sample}", f"a{who}", question, who, place) for question in ("Q1", "Q2")]
-    columns = ["sample_id", "annotator_id", "question", "who", "place"]
+    columns = ["unit", "rater", "item", "who", "place"]
     frame = pd.DataFrame(rows, columns=columns)
     times = pd.Timestamp("2024-05-01", tz="UTC") + pd.to_timedelta(frame["place"] * 30, unit="s")
     return frame.assign(rating=3, submitted_at=times)
@@ -30,7 +29,7 @@ def _effect(frame: pd.DataFrame, name: str) -> dict[str, Any]:
     return one(order_effects(frame), effect=name)
 
 
-def test_speed_of_an_annotator_who_gets_faster_is_found_exactly() -> None:
+def test_speed_of_a_rater_who_gets_faster_is_found_exactly() -> None:
     frame = _study()
     gaps = 60 * np.exp(-0.01 * np.arange(60))
     times = np.concatenate([[0.0], np.cumsum(gaps[1:])])
@@ -42,8 +41,8 @@ def test_speed_of_an_annotator_who_gets_faster_is_found_exactly() -> None:
 def test_straight_lining_that_begins_halfway_is_found() -> None:
     frame = _study()
     late = frame["place"] >= 30
-    frame["rating"] = np.where(late | (frame["question"] == "Q1"), 3, 4)
-    row = _effect(frame, "same_star")
+    frame["rating"] = np.where(late | (frame["item"] == "Q1"), 3, 4)
+    row = _effect(frame, "same_answer")
     assert row["estimate"] > 1 and row["p"] < 0.05
 
 
@@ -78,9 +77,9 @@ def test_rows_in_any_order_and_time_as_text_give_the_same() -> None:
         ("no column", "submitted_at is not in the ratings"),
         ("no times", "no vote has a time"),
         ("nonsense", "no vote has a time"),
-        ("few", "no annotator has"),
-        ("one annotator", "no annotator has"),
-        ("one moment", "no annotator has"),
+        ("few", "no rater has"),
+        ("one rater", "no rater has"),
+        ("one moment", "no rater has"),
         ("no votes", "no vote has a time"),
     ],
 )
@@ -91,8 +90,8 @@ def test_missing_times_or_votes_are_said(change: str, says: str) -> None:
         "no column": ratings.drop(columns="submitted_at"),
         "no times": ratings.assign(submitted_at=None),
         "nonsense": ratings.assign(submitted_at="yesterday"),
-        "few": ratings[ratings["sample_id"] < "s0005"],
-        "one annotator": ratings[ratings["annotator_id"] == "a00"],
+        "few": ratings[ratings["unit"] < "s0005"],
+        "one rater": ratings[ratings["rater"] == "a00"],
         "one moment": ratings.assign(submitted_at=same),
         "no votes": ratings.head(0),
     }[change]

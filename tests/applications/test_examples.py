@@ -15,8 +15,8 @@ from pasta.applications.mixture import TIE, run_mixture
 from pasta.applications.pareto import run_pareto
 from pasta.applications.steering import curve
 from pasta.errors import PastaError
+from pasta.explanations.catalog import technique
 from pasta.explanations.single import Answer
-from pasta.explanations.techniques import Technique
 from pasta.scoring.score import PastaScore, Score
 from pasta.seeds import generator
 from reports.source.plots import applications as plots
@@ -94,7 +94,14 @@ def test_explanations_without_votes_on_the_question_are_an_error() -> None:
 def answer(method: str, shown: np.ndarray) -> Answer:
     image = pictures(1)[0]
     return Answer(
-        Technique(method, "resnet50"), image, "cat", 0.9, "cat", shown.astype(np.float32), (), "ok"
+        technique(f"{method}/resnet50"),
+        image,
+        "cat",
+        0.9,
+        "cat",
+        shown.astype(np.float32),
+        (),
+        "ok",
     )
 
 

@@ -23,7 +23,7 @@ from pasta.applications.sheets import Layout, Line, Tile, label, number, sheet
 from pasta.applications.steering import COLUMNS, Steered, curve
 from pasta.applications.tuning import HELD_OUT, VERDICT_COLUMNS, Pair, Tuned
 from pasta.errors import PastaError
-from pasta.explanations.techniques import technique
+from pasta.explanations.catalog import technique
 
 
 def steered(gain: float, images: int = 6) -> Steered:

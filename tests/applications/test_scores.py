@@ -16,7 +16,7 @@ from pasta import store, tables
 from pasta.applications import scores as module
 from pasta.applications.scores import COLUMNS, score_stored
 from pasta.config import Params, load_params
-from pasta.embedding.inputs import with_label
+from pasta.embedding.inputs import classes_of, label_order, with_label
 from pasta.embedding.stored import Embedded
 from pasta.errors import PastaError
 from pasta.layout import Group
@@ -27,12 +27,15 @@ from pasta.scoring.material import collect, split
 from pasta.scoring.settings import PenaltyParams
 from pasta.scoring.stored import save_scorer
 from pasta.seeds import generator
+from pasta.studies.ratings import tables as rating_tables
+from pasta.studies.ratings.settings import QUESTIONS
 from pasta.tracking import file_md5
 
 ASKED = ("Q1", "Q2")
 DATASET, WIDTH, IMAGES = "catsdogscars", 8, 6
 EMPTY = f"{DATASET}/0002/gradcam/resnet50"
 LABELS = ("cat", "dog")
+KNOWN = classes_of([DATASET])
 GROUPS = {  # of one dataset, with a technique each
     f"{DATASET}-resnet50": ("gradcam", "resnet50", "saliency"),
     f"{DATASET}-vit_b_16": ("lime", "vit_b_16", "saliency"),
@@ -103,7 +106,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         store.write(embedded[group.key].table, file, tables.EXPLANATIONS)
     labels = tmp_path / "labels.parquet"
     samples = [str(one) for part in embedded.values() for one in part.table["sample_id"]]
-    store.write(_labels(samples), labels, tables.LABELS)
+    store.write(_labels(samples), labels, rating_tables.LABELS)
     whole = load_params()
     own = whole.embedding.model_copy(update={"encoder": "counting", "weights": "none"})
     files = (labels, *(group.explanations / "explanations.parquet" for group in groups))
@@ -115,7 +118,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
         questions=ASKED,
         encoder=embedded[groups[0].key].encoder,
         preprocessing=own,
-        with_labels=True,
+        labels=KNOWN,
         training={str(file): file_md5(file) for file in files},
         metrics={},
         techniques={},
@@ -131,7 +134,11 @@ def _fitted(embedded: dict[str, Embedded]) -> Fitted:
     vectors = np.concatenate([one.vectors for one in embedded.values()])
     labels = [str(one) for part in embedded.values() for one in part.table["predicted"]]
     stars = generator(0, "stars").uniform(1, 5, (len(vectors), 2)).astype(np.float32)
-    rated = Rated(with_label(vectors, labels), np.ones((len(vectors), 2, 5), np.int64), stars)
+    rated = Rated(
+        with_label(vectors, labels, label_order(KNOWN)),
+        np.ones((len(vectors), 2, 5), np.int64),
+        stars,
+    )
     known = rated.at(np.isfinite(vectors).all(axis=1))
     settings: Any = PenaltyParams(alpha=1.0)
     return SCORERS["ridge"].fit(known, known, settings, 0)
@@ -143,16 +150,16 @@ def _labels(samples: list[str]) -> pd.DataFrame:
     rows = [
         {"sample_id": sample, "question": question, **plain, "entropy": 2.3, "simulated": True}
         for sample in samples
-        for question in tables.QUESTIONS
+        for question in QUESTIONS
     ]
-    return tables.LABELS.frame(rows)
+    return rating_tables.LABELS.frame(rows)
 
 
 def test_scores_are_the_scorers_answers_to_the_stored_vectors(project: Project) -> None:
     found = project.scores()
     assert list(found.columns) == list(COLUMNS)
     assert found["sample_id"].tolist() == project.table["sample_id"].tolist()
-    features = with_label(project.vectors, project.table["predicted"].tolist())
+    features = with_label(project.vectors, project.table["predicted"].tolist(), label_order(KNOWN))
     usable = np.isfinite(project.vectors).all(axis=1)
     expected = project.fitted.predict(features[usable]).stars[:, 1]
     np.testing.assert_allclose(found.loc[usable, "score"], expected, rtol=1e-6)
@@ -178,7 +185,7 @@ def test_held_out_images_are_those_the_public_scorer_is_not_trained_on(
     shared = project.params.scoring.public.model_copy(update={"scorer": "ridge"})
     scoring = project.params.scoring.model_copy(update={"public": shared})
     params = project.params.model_copy(update={"scoring": scoring})
-    material = collect(project.groups, store.read(project.labels, tables.LABELS))
+    material = collect(project.groups, store.read(project.labels, rating_tables.LABELS))
     public.train_public(material, params)
     rated, rows = material.rated(params.embedding)
     image = material.samples["image"].to_numpy()[rows]
@@ -198,8 +205,8 @@ def test_a_scorer_for_another_question_is_an_error_that_says_so(project: Project
 
 def test_other_labels_than_the_scorers_are_an_error(project: Project, tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
-    table = store.read(project.labels, tables.LABELS)
-    store.write(table.assign(mean=4.0), other, tables.LABELS)
+    table = store.read(project.labels, rating_tables.LABELS)
+    store.write(table.assign(mean=4.0), other, rating_tables.LABELS)
     expected = "not known which images it has seen; `dvc repro score` trains"
     with pytest.raises(PastaError, match=expected):
         project.scores(labels=other)
@@ -230,7 +237,7 @@ def test_crossed_scores_come_from_scorers_that_have_not_seen_the_image(
     assert found["held_out"].all()
     assert found.loc[found["score"].isna(), "sample_id"].tolist() == [EMPTY]
     assert found["fold"].nunique() == 3
-    material = collect(project.groups, store.read(project.labels, tables.LABELS))
+    material = collect(project.groups, store.read(project.labels, rating_tables.LABELS))
     rated, rows = material.rated(project.params.embedding)
     samples = material.samples.iloc[rows]
     fold = samples["image"].map(dict(zip(found["image"], found["fold"], strict=True))).to_numpy()

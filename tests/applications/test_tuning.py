@@ -46,8 +46,8 @@ from pasta.commands.tune import tune as command
 from pasta.errors import InputError, PastaError
 from pasta.explanations.api import DEFAULTS
 from pasta.explanations.attribution import shown_maps
+from pasta.explanations.catalog import technique
 from pasta.explanations.engine import Work, attributions
-from pasta.explanations.techniques import technique
 from pasta.models import checkpoint
 from reports.source.plots.applications import tuning_figure
 from tests.applications.small import DATASET, Small, small_project, with_classifier

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 import scipy.stats
 
+from pasta.studies.batches import merged, stored_folders
+from pasta.studies.importing import import_file
 from pasta.studies.ratings.aggregate import aggregate
-from pasta.studies.ratings.batches import merged
-from pasta.studies.ratings.importing import import_file, stored_folders
 from pasta.studies.ratings.protocol import load_protocol
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.study import rating_study
 from tests.benchmarks.test_ratios import timed
 from tests.conftest import ROOT
 
@@ -57,9 +58,10 @@ def write_votes(folder: Path, samples: int) -> pd.DataFrame:
 
 def labels_of(folder: Path, root: Path) -> pd.DataFrame:
     """Read, check and import a file, read what is stored and aggregate it."""
-    known = pd.Index((folder.parent / f"{folder.name}.txt").read_text().split())
-    import_file(folder, root, known, load_protocol("p2"))
-    return aggregate(merged(stored_folders(root)).votes)
+    known = (folder.parent / f"{folder.name}.txt").read_text().split()
+    rated = rating_study(load_protocol("p2"))
+    import_file(folder, rated, root, {"explanations": pd.DataFrame({"sample_id": known})})
+    return aggregate(merged(rated, stored_folders(root))["votes"])
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from torchvision import transforms
 from torchvision.models import resnet50
 
-from pasta.explanations.attribution import raw_maps, shown_maps
-from pasta.explanations.base import Given, View
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import Given, View, raw_maps
 from pasta.explanations.cam import scorecam
 from pasta.explanations.lime import coefficients
 from pasta.explanations.shap import shapley_values

@@ -12,14 +12,14 @@ import pytest
 import torch
 from PIL import Image
 
-from pasta.compute import cores
 from pasta.embedding import inputs
 from pasta.embedding.encoders import OpenClip
 from pasta.explanations import rendering
 from pasta.models.clip import ClipEncoder, open_model
+from pasta.processes import cores
 from pasta.scoring.score import PastaScore, Score, Scores
 from tests.benchmarks.test_ratios import timed
-from tests.scoring.small_scorer import heat, labels, make_scorer, pictures
+from tests.scoring.small_scorer import CLASSES, heat, labels, make_scorer, pictures
 
 NUMBER, SCALE = 200, 3  # maps; 32 x 3 = 96 pixels, as in the demo
 
@@ -67,7 +67,7 @@ def test_heat_maps_are_scored_faster_together_than_one_by_one(
             shown = rendering.overlay(image, saliency, False, encoder.size)
             batch = prepare(Image.fromarray(shown))[None]
             vector = model.encode_image(batch, normalize=True).numpy()
-            features = inputs.with_label(vector, [name])
+            features = inputs.with_label(vector, [name], CLASSES)
             found.append(float(score.stored.fitted.predict(features).stars[0, 0]))
         return found
 

@@ -15,6 +15,8 @@ from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.encoders import ENCODERS
 from pasta.embedding.settings import EmbeddingParams, HandcraftedParams, VariantsParams
+from pasta.explanations.catalog import technique
+from pasta.explanations.stored import write_facts
 from pasta.layout import Group
 from pasta.seeds import generator
 
@@ -151,6 +153,7 @@ def write_tables(out: Path, techniques: Sequence[tuple[str, str]], not_ok: str =
                 }
                 for place, strength in enumerate(("light", "strong"), 1)
             ]
+    write_facts(out, [technique(f"{method}/{backbone}") for method, backbone in techniques])
     frame = tables.EXPLANATIONS.frame(explained)
     store.write(frame, out / "explanations.parquet", tables.EXPLANATIONS)
     store.write(tables.PERTURBED.frame(copies), out / "perturbed.parquet", tables.PERTURBED)

@@ -12,14 +12,15 @@ import pytest
 from pasta import store
 from pasta.datasets.stored import open_dataset
 from pasta.embedding import stage
+from pasta.embedding.encoders import sentence_vectors
 from pasta.embedding.handcrafted import NAMES
 from pasta.embedding.inputs import overlay, weighted_sum
-from pasta.embedding.sentences import pieces, sentence_vectors, top_concepts
+from pasta.embedding.sentences import pieces, top_concepts
 from pasta.embedding.stage import embed_group, embed_groups, kind_vectors, units_of
 from pasta.embedding.stored import ENCODER, load_embeddings, variant
 from pasta.errors import InputError, PastaError
+from pasta.explanations.catalog import technique as named
 from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from tests.conftest import contents, names
 from tests.embedding.small import (
@@ -63,7 +64,7 @@ def test_rows_follow_the_explanations_table(group: Group) -> None:
 
 
 def test_a_saliency_row_is_the_vector_of_its_overlay(group: Group) -> None:
-    encoder, technique, row = Counting(), Technique(*SALIENCY[1]), 4
+    encoder, technique, row = Counting(), named("/".join(SALIENCY[1])), 4
     embed_group(group, encoder, settings())
     pixels = open_dataset(group.images).pixels[[row]].transpose(0, 3, 1, 2) / np.float32(255)
     shown = StoredExplanations(group.explanations).shown(technique, [row])
@@ -74,7 +75,7 @@ def test_a_saliency_row_is_the_vector_of_its_overlay(group: Group) -> None:
 
 
 def test_concept_rows_are_sentences_or_weighted_sums(group: Group) -> None:
-    encoder, technique = Counting(), Technique(*CONCEPT[0])
+    encoder, technique = Counting(), named("/".join(CONCEPT[0]))
     words, values = StoredExplanations(group.explanations).concepts(technique)
     chosen = settings(n_top=3, template="Saw:")
     embed_group(group, encoder, chosen)

@@ -13,11 +13,18 @@ import pytest
 import torch
 
 from pasta import compute, store
-from pasta.datasets.vocabulary import VOCABULARIES
-from pasta.embedding.encoders import ENCODERS, Encoder, OpenClip, about, open_encoder
-from pasta.embedding.sentences import pieces, sentence, sentence_vectors
+from pasta.datasets.vocabulary import VOCABULARIES, readable
+from pasta.embedding.encoders import (
+    ENCODERS,
+    Encoder,
+    OpenClip,
+    about,
+    open_encoder,
+    sentence_vectors,
+)
+from pasta.embedding.sentences import pieces, sentence
 from pasta.errors import InputError, PastaError
-from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, readable, save_clip
+from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from tests.embedding.small import settings
 from tests.models.small import DEVICES
 

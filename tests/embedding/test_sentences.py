@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pasta.embedding.sentences import Piece, pieces, sentence, sentence_vectors, top_concepts
+from pasta.embedding.encoders import sentence_vectors
+from pasta.embedding.sentences import Piece, pieces, sentence, top_concepts
 from pasta.errors import PastaError
 from pasta.seeds import generator
 from tests.embedding.small import Counting

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pasta.explanations.attribution import raw_maps, scaled, shown_maps, statuses
+from pasta.explanations.attribution import scaled, shown_maps, statuses
+from pasta.explanations.base import raw_maps
 
 
 def test_positive_methods_are_rectified_before_they_are_enlarged() -> None:

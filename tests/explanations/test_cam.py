@@ -14,8 +14,8 @@ from torchvision.models import resnet18
 from torchvision.models.vision_transformer import VisionTransformer
 
 from pasta.explanations import cam  # noqa: F401 (registers the methods)
-from pasta.explanations.attribution import raw_maps, shown_maps
-from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import METHODS, Given, View, raw_maps
 from pasta.explanations.settings import FactorizationParams
 from tests.explanations.networks import (
     covered_view,

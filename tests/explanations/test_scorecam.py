@@ -14,8 +14,8 @@ from torchvision.models import resnet18
 from torchvision.models.vision_transformer import VisionTransformer
 
 from pasta.errors import PastaError
-from pasta.explanations.attribution import raw_maps, shown_maps
-from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import METHODS, Given, View, raw_maps
 from pasta.explanations.cam import channel_scores, scorecam
 from tests.explanations.networks import in_quadrant, pictures, small_view
 

@@ -17,12 +17,12 @@ from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations import suite
 from pasta.explanations.base import METHODS, method
+from pasta.explanations.catalog import technique, techniques
 from pasta.explanations.engine import attributions
 from pasta.explanations.gallery import concept_picture, saliency_picture
 from pasta.explanations.samples import chosen_rows
 from pasta.explanations.stored import StoredExplanations, attribution_file
 from pasta.explanations.suite import explain_group
-from pasta.explanations.techniques import Technique, technique, techniques
 from pasta.layout import Group
 from pasta.resume import KeptUnits
 from tests.explanations.small_group import (
@@ -99,7 +99,7 @@ def test_every_technique_of_the_backbones_explains_originals_and_copies(
 
 
 def test_there_are_no_other_files(done: StoredExplanations) -> None:
-    expected = {"explanations.parquet", "perturbed.parquet", "explanations.json"}
+    expected = {"explanations.parquet", "perturbed.parquet", "explanations.json", "techniques.json"}
     expected |= {attribution_file(Path(), one).name for one in OURS}
     expected |= {f"perturbed/{name}.npy" for name in BACKBONES}
     assert set(contents(done.folder)) == expected
@@ -234,8 +234,8 @@ def test_a_new_method_is_a_technique_and_is_explained_without_further_edits(
         result: torch.Tensor = given.images.mean(1) - 0.5
         return result
 
-    new = Technique("brightness", "resnet50")
-    assert new in techniques() and new.extra and new.released_id is None
+    new = technique("brightness/resnet50")
+    assert new.extra and new.released_id is None
     assert [one for one in techniques() if one != new and one.method != "brightness"] == OLD
     explain_group(group, params, [new], root, quiet)
     shown = StoredExplanations(group.explanations).shown(new, [0])

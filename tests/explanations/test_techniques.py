@@ -6,7 +6,7 @@ import pytest
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
-from pasta.explanations.techniques import technique, techniques
+from pasta.explanations.catalog import technique, techniques
 
 KEYS = (
     "gradcam hirescam gradcam_elementwise gradcam++ xgradcam ablationcam scorecam eigencam "

@@ -12,6 +12,8 @@ import pandas as pd
 from pasta import store, tables
 from pasta.config import load_params
 from pasta.datasets.vocabulary import vocabulary
+from pasta.explanations.catalog import technique
+from pasta.explanations.stored import write_facts
 from pasta.layout import Group
 from pasta.metrics.runner import measure_group
 from pasta.metrics.settings import DEFAULTS, MeasureParams
@@ -101,6 +103,8 @@ def write_maps(group: Group, techniques: tuple[tuple[str, str], ...], number: in
         for method, backbone in (*techniques, CONCEPT)
         for row in range(number)
     ]
+    names = [f"{method}/{backbone}" for method, backbone in (*techniques, CONCEPT)]
+    write_facts(group.explanations, map(technique, names))
     table = tables.EXPLANATIONS.frame(rows)
     store.write(table, group.explanations / "explanations.parquet", tables.EXPLANATIONS)
 

@@ -15,7 +15,7 @@ import distributed
 import pandas as pd
 import pytest
 
-from pasta import compute
+from pasta import processes
 from pasta.layout import Group
 from pasta.metrics.runner import TABLE
 from pasta.resume import UNITS
@@ -51,7 +51,7 @@ def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         monkeypatch.setenv("PASTA_SCHEDULER", cluster.scheduler_address)
         workers = [worker.pid for worker in cluster.workers.values()]
         yield workers
-        compute.close_workers()
+        processes.close_workers()
         workers += [worker.pid for worker in cluster.workers.values() if worker.pid]
         monkeypatch.delenv("PASTA_SCHEDULER")
     deadline = time.monotonic() + 20

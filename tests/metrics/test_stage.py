@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from pasta import store, tables
 from pasta.errors import InputError, PastaError
 from pasta.explanations.engine import Work, attributions
-from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.metrics import runner
 from pasta.metrics.api import evaluate
@@ -113,7 +112,7 @@ def test_values_are_those_of_evaluate(
 ) -> None:
     found = of(measured(group, names=[name]), name, "hirescam/resnet50", variant)
     ours = opened(group)
-    subject = ours[Technique("hirescam", "resnet50")]
+    subject = ours.of("hirescam", "resnet50")
     if name == "faithfulness":
         options = {**options, "step": 40}
     expected = evaluate(
@@ -132,7 +131,7 @@ def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
     table = measured(group, names=["max_sensitivity"])
     found = of(table, "max_sensitivity", "gradcam/resnet50", "uniform")
     ours = opened(group)
-    subject, view = ours[Technique("gradcam", "resnet50")], ours.view("resnet50")
+    subject, view = ours.of("gradcam", "resnet50"), ours.view("resnet50")
 
     def explain(images: Tensor, targets: Tensor) -> Any:
         work = Work(view, lambda part: images[part], targets, {}, PARAMS.seed)
@@ -238,7 +237,7 @@ def test_maps_that_show_nothing_have_a_status_and_no_value(group: Group) -> None
 
 
 def test_masks_are_the_parts_of_the_labelled_class(group: Group) -> None:
-    masks = opened(group)[Technique("gradcam", "resnet50")].masks[:]
+    masks = opened(group).of("gradcam", "resnet50").masks[:]
     assert masks[HEADS, :16].all() and not masks[:, 16:24].any()
     dogs = [1, 3, 5]
     assert masks[dogs, 24:].all() and not masks[2, 24:].any()  # a cat has no wheels

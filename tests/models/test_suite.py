@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from pasta import compute, store, tables
 from pasta.config import Params
+from pasta.contracts import check
 from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
@@ -27,14 +28,13 @@ from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData, as_tensor
 from pasta.models.suite import (
     Trained,
-    collect,
     open_data,
     require_examples,
     require_starts,
     train_group,
 )
 from pasta.paths import DATA
-from pasta.validation import check
+from pipelines.accuracy import collect
 from tests.conftest import contents, names
 from tests.models.small import profile, silent, tiny_group
 

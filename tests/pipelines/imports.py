@@ -9,6 +9,8 @@ from pathlib import Path
 PACKAGES = ("pasta", "analysis", "pipelines", "reports")
 # It imports its public names when somebody asks for them. Stages never do: they name modules.
 LAZY = Path("pasta/__init__.py")
+# It imports studies by name.
+STUDIES = Path("pasta/studies/registry.py")
 
 
 def reached(script: Path, root: Path) -> set[Path]:
@@ -20,6 +22,8 @@ def reached(script: Path, root: Path) -> set[Path]:
             continue
         seen.add(file)
         waiting += [found for name in _names(file) for found in _files(name, root)]
+        if file == root / STUDIES:
+            waiting += (root / STUDIES).parent.glob("*/study.py")
     return {file.relative_to(root) for file in seen}
 
 

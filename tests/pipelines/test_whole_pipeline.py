@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from pasta import store, tables
 from pasta.layout import find_group, groups
 from pasta.models.catalog import ORDER
+from pasta.studies.ratings import tables as rating_tables
 from pasta.tracking import locked_md5s
 from tests.conftest import Runner, copy_project, runner
 
@@ -221,7 +222,7 @@ def test_metrics_and_their_study_are_tables_and_a_run(run: Runner, project: Path
 
 
 def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, project: Path) -> None:
-    before = store.read_json(project / "pipelines/data/votes/annotations.json")
+    before = store.read_json(project / "pipelines/data/votes/ratings/annotations.json")
     run("pasta", "annotations", "simulate", "new", "--samples", "5")
     wrong = (project / "new/votes.csv").read_text().replace(",Q1,5,", ",Q1,7,")
     (project / "wrong.csv").write_text(wrong + "coco/1/lime/vit_b_16,nobody,Q1,3,,true\n")
@@ -240,9 +241,10 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     assert {name.partition("@")[0] for name in ran} == again_after_votes
     overview = _text(project / "reports/overview.pdf")
     assert "Changes since the version before" in overview and "study.votes" in overview
-    after = store.read_json(project / "pipelines/data/votes/annotations.json")
+    after = store.read_json(project / "pipelines/data/votes/ratings/annotations.json")
     assert after["votes"] == before["votes"] + 150
-    labels = store.read(project / "pipelines/data/votes/labels.parquet", tables.LABELS)
+    folder = project / "pipelines/data/votes/ratings"
+    labels = store.read(folder / "labels.parquet", rating_tables.LABELS)
     assert labels["sample_id"].nunique() == before["samples"] + 5
     assert "new" in run("pasta", "annotations", "batches").stdout
 
@@ -251,23 +253,23 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
 def test_what_is_exported_can_be_imported_unchanged(
     run: Runner, project: Path, form: str, tmp_path: Path
 ) -> None:
-    from pasta.studies.ratings.batches import merged
-    from pasta.studies.ratings.importing import import_file
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.importing import import_file
     from pasta.studies.ratings.protocol import load_protocol
-    from pasta.studies.ratings.rateable import explained
-    from pasta.studies.ratings.study import batches_of
+    from pasta.studies.ratings.study import rating_study
 
     out = tmp_path / "export"
     run("pasta", "annotations", "export", str(out), "--format", form, "--pictures")
     if form == "label_studio":
         assert "Rating" in (out / "config.xml").read_text()
-    samples = pd.Index(explained(groups(root=project))["sample_id"])
-    import_file(out, tmp_path / "batches", samples, load_protocol("p2"))
-    original = merged(batches_of(project)).parts()
-    for name, part in merged([*(tmp_path / "batches").iterdir()]).parts().items():
+    study = rating_study(load_protocol("p2"))
+    import_file(out, study, tmp_path / "batches", study.outside(project))
+    original = merged(study, project_batches(study, project))
+    for name, part in merged(study, [*(tmp_path / "batches").iterdir()]).items():
         pd.testing.assert_frame_equal(part, original[name])
     if form == "released":  # and complete for somebody who has nothing but the folder
-        elsewhere = import_file(out, tmp_path / "alone", pd.Index([]), load_protocol("p2"))
+        nothing = {"explanations": pd.DataFrame({"sample_id": []}, dtype="str")}
+        elsewhere = import_file(out, study, tmp_path / "alone", nothing)
         assert elsewhere.questions == import_counts(original["votes"])
 
 

@@ -14,6 +14,9 @@ from mlflow.utils.search_utils import SearchUtils
 
 from pasta import store
 from pasta.errors import PastaError
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
+from pasta.models.base import MODELS
 from pasta.paths import DATA, HEADLINES
 from reports.source.catalog import REPORTS, build, names, provenance, search
 from reports.source.data import (
@@ -25,19 +28,20 @@ from reports.source.data import (
     beside_papers,
     kernel_widths,
 )
+from reports.source.names import model_name, scorer_name, technique_name
 from reports.source.pages.overview import previous_headlines
 from reports.source.typesetting import Report
-from tests.analysis.suites import agreement_and_bias
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
 from tests.reports.studies import said
+from tests.studies.ratings.analysed import agreement_and_bias
 
 LOCK = """\
 stages:
-  votes:
+  votes@ratings:
     cmd: x
     outs:
-    - path: pipelines/data/votes
+    - path: pipelines/data/votes/ratings
       md5: 0123456789abcdef.dir
   analyse@agreement:
     cmd: x
@@ -82,7 +86,7 @@ def root(tmp_path: Path) -> Path:
         data / "analyse/agreement",
     )
     store.write_csvs(steering(), data / "applications/steering")
-    store.write_json({"simulated": 0}, data / "votes/annotations.json")
+    store.write_json({"simulated": 0}, data / "votes/ratings/annotations.json")
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "params.yaml", "dvc.yaml")
     git(tmp_path, "commit", "-q", "-m", "start")
@@ -115,7 +119,7 @@ def test_the_title_page_names_commit_profile_versions_and_where_the_runs_are(roo
     pdf.close()
     commit = git(root, "rev-parse", "HEAD")
     assert commit[:12] in title and "demo" in title and "simulated votes" not in title
-    assert "votes · 0123456789" in title and "analyse/agreement · fedcba9876" in title
+    assert "votes/ratings · 0123456789" in title and "analyse/agreement · fedcba9876" in title
     assert "analyse@agreement" in title
 
 
@@ -167,14 +171,17 @@ def test_versions_are_those_of_the_inputs_whatever_runs_later(root: Path) -> Non
     later = "  score:\n    cmd: x\n    outs:\n    - path: pipelines/data/score\n      md5: aa\n"
     (root / "dvc.lock").write_text(LOCK + later)
     assert provenance(root, REPORTS.entry("agreement").metadata["reads"]) == before
-    assert before["Data (path · md5)"] == ["votes · 0123456789", "analyse/agreement · fedcba9876"]
+    assert before["Data (path · md5)"] == [
+        "votes/ratings · 0123456789",
+        "analyse/agreement · fedcba9876",
+    ]
     assert "score · aa" in provenance(root, (SCORE,))["Data (path · md5)"]
 
 
 def test_a_version_may_be_that_of_a_folder_around_or_below(root: Path) -> None:
-    inside = provenance(root, ("votes/labels.parquet",))["Data (path · md5)"]
+    inside = provenance(root, ("votes/ratings/labels.parquet",))["Data (path · md5)"]
     around = provenance(root, ("analyse",))["Data (path · md5)"]
-    assert (inside, around) == (["votes · 0123456789"], ["analyse/agreement · fedcba9876"])
+    assert (inside, around) == (["votes/ratings · 0123456789"], ["analyse/agreement · fedcba9876"])
 
 
 def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
@@ -188,7 +195,7 @@ def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
 def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
     for expression in provenance(root, (VOTES,))["Runs (MLflow search)"]:
         stage, commit = parsed(expression)
-        assert (stage["key"], stage["value"]) == ("stage", "votes")
+        assert (stage["key"], stage["value"]) == ("stage", "votes@ratings")
         assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
     assert parsed(search("analyse@bias", None))
 
@@ -252,3 +259,15 @@ def test_no_report_and_no_analysis_loads_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False)
     assert done.returncode == 0
+
+
+def test_the_catalogue_has_exactly_the_registered_methods_and_models() -> None:
+    assert {one.key: one.metadata["title"] for one in METHODS.entries()} == METHOD_TITLES
+    assert {one.key: one.metadata["title"] for one in MODELS.entries()} == BACKBONE_TITLES
+
+
+def test_unknown_names_are_shown_as_they_are() -> None:
+    assert technique_name("own method") == "own method"
+    assert technique_name("own/vit_b_16") == "own on ViT-B"
+    assert technique_name("dff/concept_bottleneck", short=True) == "DFF · CBM"
+    assert model_name("other") == "other" and scorer_name("other") == "other"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.suites.correlation import correlation_tables, technique_values
+from pasta.studies.ratings.analyses.correlation import correlation_tables, technique_values
 from reports.source.names import metric_title, metric_titles
 from reports.source.pages.correlation import correlation_report
 from reports.source.plots.correlation import (
@@ -18,7 +18,7 @@ from reports.source.plots.correlation import (
     question_heatmap,
 )
 from reports.source.replication.rows import plain_variants, published_tables
-from tests.analysis.rows import one
+from tests.analysis.simulated import one
 from tests.reports.studies import as_read, figures, printed, rated
 
 

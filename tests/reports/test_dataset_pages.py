@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.suites.dataset import dataset_tables
-from analysis.suites.preference import preference_tables
+from pasta.studies.ratings.analyses.dataset import dataset_tables
+from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.dataset import (
     dataset_report,
@@ -19,10 +19,11 @@ from reports.source.pages.dataset import (
     describe_ranking,
     differences_in_words,
 )
-from reports.source.typesetting import Report, compile_pdf
-from tests.analysis.simulated import Study, simulate
-from tests.analysis.test_suite_dataset import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
+from reports.source.typesetting import Report
+from tests.analysis.simulated import Study
 from tests.reports.studies import figures, printed, said
+from tests.studies.ratings.analysed import simulate
+from tests.studies.ratings.test_analyses import EXPLANATIONS, IMAGES, PEOPLE, PERTURBED, VOTES
 
 DIFFERENCE = {
     "question": "Q1", "comparison": "concept - saliency", "n": 90, "estimate": -0.5, "low": -0.8,
@@ -63,11 +64,6 @@ def _png() -> bytes:
     buffer = BytesIO()
     Image.fromarray(np.full((4, 4, 3), 200, np.uint8)).save(buffer, "png")
     return buffer.getvalue()
-
-
-def test_two_builds_of_the_report_are_equal(tmp_path: Path) -> None:
-    first, second = (compile_pdf(report(tmp_path), {"Commit": "0"}) for _ in range(2))
-    assert first.startswith(b"%PDF") and first == second
 
 
 def test_every_part_is_there_with_its_numbers(whole: Report) -> None:
@@ -161,13 +157,3 @@ def test_a_ranking_without_agreement_names_no_winner() -> None:
         ("a", "most", "1.4"),
         ("b", "least", "1.6"),
     ]
-
-
-def test_the_protocol_of_the_study_says_which_questions_are_turned(
-    whole: Report, tmp_path: Path
-) -> None:
-    protocol = load_protocol("p2")
-    fewer = [name for name in protocol.stars if protocol.question(name).direction == -1]
-    assert fewer and whole.content["turned"] == fewer
-    assert f"On {fewer[0]} fewer stars are better" in printed(whole)
-    assert report(tmp_path, "p1").content["turned"] == []

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.suites.preference import preference_tables
+from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
 from reports.source.pages.overview import (
     Parts,
@@ -22,10 +22,10 @@ from reports.source.pages.overview import (
     score_findings,
 )
 from reports.source.typesetting import Report, compile_pdf
-from tests.analysis.simulated import Study, simulate
-from tests.analysis.suites import agreement_and_bias
+from tests.analysis.simulated import Study
 from tests.reports import applications_made_up as made_up
 from tests.reports.studies import figures, printed
+from tests.studies.ratings.analysed import agreement_and_bias, simulate
 
 SUMMARY = pd.DataFrame(
     [

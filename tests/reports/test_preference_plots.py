@@ -88,22 +88,29 @@ def _words(figure: Figure | None) -> list[str]:
     return found
 
 
-def test_questions_where_fewer_is_better_say_so() -> None:
+def test_figures_say_what_their_tables_say() -> None:
     words = _words(groups_figure(KINDS, better={"Q1": 1, "Q5": -1}))
     assert "Q1" in words and "Q5 (fewer is better)" in words
-
-
-def test_unknown_techniques_keep_their_name_and_known_ones_get_a_title() -> None:
-    words = _words(ranking_figure(RANKING))
-    assert "own method" in words and "LIME · ResNet50" in words
-
-
-def test_the_best_technique_is_drawn_on_top() -> None:
     figure = ranking_figure(RANKING)
-    assert figure is not None
-    labels = figure.axes[0].get_yticklabels()
-    top = max(labels, key=lambda label: label.get_position()[1])
+    assert figure is not None and "own method" in _words(figure)
+    top = max(figure.axes[0].get_yticklabels(), key=lambda label: label.get_position()[1])
     assert top.get_text() == "LIME · ResNet50"
+    assert "critical difference 1.1" in _words(critical_difference_figure(RANKS))
+    words = _words(favourites_figure(TOP))
+    assert "SHAP · ResNet50" in words and "RISE · ResNet50" not in words and "2.5" in words
+    words = _words(positions_figure(POSITIONS, {"Q7": ("Most important", "Least important")}))
+    assert "1: most important\n2: least important" in words and "mean position" in words
+    words = _words(people_and_score_figure(SUMMARY))
+    assert "one annotator" in words and "always the commonest star" not in words
+
+
+def test_small_counts_and_shares() -> None:
+    words = _words(stars_figure(STARS))
+    assert "1 star" in words and "5 stars" in words
+    assert len([word for word in words if "%" in word]) == 4  # small shares have no number
+    strengths = {"strength": ["light", "strong", "strong"], "perturbation": ["a", "a", "b_c"]}
+    words = _words(perturbations_figure(pd.DataFrame(strengths | {"n": [1, 2, 3]})))
+    assert "b c" in words and "0" in words  # one strength only is drawn with zero
 
 
 @pytest.mark.parametrize("figure", [ranking_figure(RANKING), critical_difference_figure(RANKS)])
@@ -115,43 +122,6 @@ def test_bars_join_what_was_not_told_apart(figure: Figure) -> None:
 
 def test_letters_beyond_z_are_read_one_by_one() -> None:
     assert group_runs(["a", "a(b1)", "(b1)", "", float("nan")]) == [(0, 1), (1, 2)]
-
-
-def test_the_critical_difference_is_written() -> None:
-    assert "critical difference 1.1" in _words(critical_difference_figure(RANKS))
-
-
-def test_nobodys_favourite_is_not_drawn() -> None:
-    words = _words(favourites_figure(TOP))
-    assert "SHAP · ResNet50" in words and "RISE · ResNet50" not in words and "2.5" in words
-
-
-def test_the_ends_of_a_ranking_are_explained() -> None:
-    words = _words(positions_figure(POSITIONS, {"Q7": ("Most important", "Least important")}))
-    assert "1: most important\n2: least important" in words and "mean position" in words
-
-
-def test_small_shares_have_no_number_and_stars_are_named() -> None:
-    words = _words(stars_figure(STARS))
-    assert "1 star" in words and "5 stars" in words
-    assert len([word for word in words if "%" in word]) == 4
-
-
-def test_perturbations_of_one_strength_only_are_drawn_with_zero() -> None:
-    counts = pd.DataFrame(
-        {
-            "strength": ["light", "strong", "strong"],
-            "perturbation": ["a", "a", "b_c"],
-            "n": [1, 2, 3],
-        }
-    )
-    words = _words(perturbations_figure(counts))
-    assert "b c" in words and "0" in words
-
-
-def test_the_overview_shows_people_and_leaves_out_trivial_scorers() -> None:
-    words = _words(people_and_score_figure(SUMMARY))
-    assert "one annotator" in words and "always the commonest star" not in words
 
 
 def test_empty_frames_draw_nothing() -> None:

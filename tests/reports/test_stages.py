@@ -13,6 +13,7 @@ from pasta.commands.report import stage_names
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA
+from pasta.studies.ratings import tables as rating_tables
 from pipelines import analyse
 from reports.source import data
 from tests.conftest import ROOT
@@ -59,10 +60,10 @@ def test_preferences_are_turned_as_the_protocol_of_the_study_says(
         for rater, shift in enumerate(rng.integers(-1, 2, 4))
     ]
     read = {
-        tables.VOTES.name: pd.DataFrame(
+        rating_tables.VOTES.name: pd.DataFrame(
             votes, columns=["sample_id", "annotator_id", "question", "rating"]
         ),
-        tables.RANKED.name: pd.DataFrame(
+        rating_tables.RANKED.name: pd.DataFrame(
             columns=["annotator_id", "question", "item", "position"]
         ).astype({"position": float}),
         tables.EXPLANATIONS.name: samples.assign(kind="saliency"),

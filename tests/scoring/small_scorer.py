@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pasta import store
 from pasta.compute import limit_threads
 from pasta.embedding.encoders import OpenClip, about
-from pasta.embedding.inputs import CLASSES, render, with_label
+from pasta.embedding.inputs import classes_of, label_order, render, with_label
 from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from pasta.scoring import stored as scorer_folder
 from pasta.scoring.base import SCORERS, Fitted, Rated
@@ -66,6 +66,10 @@ def heat(number: int, seed: int = 0) -> NDArray[np.float32]:
     return np.asarray((maps - low) / (high - low), np.float32)
 
 
+KNOWN = classes_of(("catsdogscars", "pascalpart", "monumai", "coco"))
+CLASSES = label_order(KNOWN)
+
+
 def labels(number: int) -> list[str]:
     return [LABELS[row % len(LABELS)] for row in range(number)]
 
@@ -87,7 +91,7 @@ def make_scorer(
     floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
     shown = render(floats, heat(number), False, SETTINGS)
     vectors = np.asarray(encoder.images(torch.from_numpy(shown).float() / 255), np.float32)
-    features = with_label(vectors, labels(number)) if with_labels else vectors
+    features = with_label(vectors, labels(number), CLASSES) if with_labels else vectors
     votes = generator(0, "votes").integers(0, 5, (number, len(QUESTIONS), 5))
     counts = (votes[..., None] == np.arange(5)).sum(axis=2).astype(np.int64)
     rated = Rated(features, counts, (votes.mean(axis=2) + 1).astype(np.float32))
@@ -102,7 +106,7 @@ def make_scorer(
         "questions": QUESTIONS,
         "encoder": about(encoder),
         "preprocessing": SETTINGS,
-        "with_labels": with_labels,
+        "labels": KNOWN if with_labels else None,
         "training": {"votes.parquet": "0" * 32},
         "metrics": {"Q1": {"qwk": 0.0}},
         "techniques": scorer_folder.technique_means(

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pasta import store, tables
+from pasta import store
 from pasta.config import load_params, profile_text
 from pasta.layout import Group
 from pasta.scoring.stored import FOLDER, load_scorer
 from pasta.scoring.studies import setups
+from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.aggregate import aggregate
 from pipelines import score as stage
 from tests.conftest import ROOT
@@ -42,9 +43,9 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     params = params.model_copy(update={"scoring": scoring})
     found = [Group(f"{DATASET}-{name}", DATASET, tmp_path) for name in BACKBONES]
     votes = random_votes()
-    folder = tmp_path / "pipelines/data/votes"
-    store.write(votes, folder / "votes.parquet", tables.VOTES)
-    store.write(aggregate(votes), folder / "labels.parquet", tables.LABELS)
+    folder = tmp_path / "pipelines/data/votes/ratings"
+    store.write(votes, folder / "votes.parquet", rating_tables.VOTES)
+    store.write(aggregate(votes), folder / "labels.parquet", rating_tables.LABELS)
     for group in found:
         group.embeddings.mkdir(parents=True)
     wanted = [one for one in setups(params.embedding, scoring) if one.study == "main"]
@@ -73,6 +74,6 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     for name in first:
         assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
     card = load_scorer(tmp_path / FOLDER).card
-    assert "pipelines/data/votes/labels.parquet" in card.training
+    assert "pipelines/data/votes/ratings/labels.parquet" in card.training
     assert logged == 2 * [tmp_path / FOLDER]
     assert not list((tmp_path / "pipelines/data/units").glob("*"))

@@ -21,14 +21,22 @@ from pasta.embedding.stage import embed_unit, units_of
 from pasta.embedding.stored import load_embeddings, write_vectors
 from pasta.errors import PastaError
 from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique
 from pasta.scoring.encoding import ExplanationEncoder
 from pasta.scoring.given import concepts_given, images_given, maps_given
 from pasta.scoring.ood import FamiliarRegion
 from pasta.scoring.score import PastaScore, Score, Scores
 from pasta.scoring.stored import PreprocessingCard, load_scorer
 from tests.embedding import small
-from tests.scoring.small_scorer import heat, labels, make_root, make_scorer, pictures, silent, tiny
+from tests.scoring.small_scorer import (
+    CLASSES,
+    heat,
+    labels,
+    make_root,
+    make_scorer,
+    pictures,
+    silent,
+    tiny,
+)
 
 CONCEPTS = {"wheel": 0.9, "license_plate": -0.4, "door": 0.2, "muzzle": 0.1, "eye": 0.0}
 
@@ -63,7 +71,7 @@ def test_the_score_is_the_scorers_prediction_for_the_rendered_overlay(
     floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
     drawn = torch.from_numpy(np.floor(overlay(floats, maps, signed=False) + 0.5) / 255)
     vectors = score.encoder.images(drawn).numpy()
-    expected = load_scorer(folder).fitted.predict(with_label(vectors, labels(3)))
+    expected = load_scorer(folder).fitted.predict(with_label(vectors, labels(3), CLASSES))
     found = many(score, image=images, saliency=maps, label=labels(3))
     assert np.allclose(found.score, expected.stars[:, 1], atol=1e-4)
     for name in ("distribution", "low", "high"):
@@ -156,7 +164,7 @@ def test_concepts_may_be_summed_with_their_values_as_weights(folder: Path) -> No
     found = one(changed, concepts={"wheel": 3.0, "eye": -4.0}, label="car")
     vectors = changed.encoder.texts(["wheel", "eye"]).numpy()
     row = (0.6 * vectors[0] - 0.8 * vectors[1])[None]
-    expected = stored.fitted.predict(with_label(row, ["car"])).stars[0, 0]
+    expected = stored.fitted.predict(with_label(row, ["car"], CLASSES)).stars[0, 0]
     assert found.score == pytest.approx(float(expected), abs=1e-4)
 
 
@@ -305,7 +313,7 @@ def test_scores_see_what_the_embed_stage_has_embedded(tmp_path: Path) -> None:
     )
     ours = ExplanationEncoder(small.Counting(), shown, batch_size=4)
     every = np.arange(small.NUMBER)
-    for technique in [Technique(*key) for key in (*small.SALIENCY, *small.CONCEPT)]:
+    for technique in stored.techniques:
         rows = (vectors.table["method"] == technique.method).to_numpy()
         if technique.kind == "concept":
             names, values = stored.concepts(technique)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasta import store, tables, validation
+from pasta import contracts, store, tables
 from pasta.config import Params, load_params
 from pasta.embedding.stored import Embedded, array_folder, load_embeddings, variants, write_vectors
 from pasta.errors import PastaError
@@ -31,8 +31,9 @@ from pasta.scoring.studies import (
     setups,
 )
 from pasta.seeds import generator
+from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.aggregate import Ties, aggregate
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
 from tests.conftest import ROOT
 
 DATASET, IMAGES = "catsdogscars", 60
@@ -187,7 +188,7 @@ def test_everything_that_a_study_asks_for_is_embedded(params: Params) -> None:
 def labels(groups: list[Group], tmp_path: Path) -> Path:
     """Labels of random votes on all explanations."""
     file = tmp_path / "labels.parquet"
-    store.write(aggregate(random_votes()), file, tables.LABELS)
+    store.write(aggregate(random_votes()), file, rating_tables.LABELS)
     return file
 
 
@@ -220,7 +221,7 @@ def test_equal_work_is_done_once_and_every_row_is_there(
     monkeypatch.setattr(studies, "run_setup", run)
     wanted = setups(params.embedding, params.scoring)
     found = run_setups(groups, labels, wanted, params.scoring, silent)
-    validation.check(found, tables.SCORE_RESULTS)
+    contracts.check(found, tables.SCORE_RESULTS)
     assert not any(
         one is not other and one[1] == other[1] and one[0].answers(other[0])
         for one in calls
@@ -255,7 +256,7 @@ def test_a_killed_stage_goes_on_with_what_is_missing(
     found = run_setups(groups, labels, wanted, params.scoring, silent, kept)
     assert set(done) == {"global-mean"}
     pd.testing.assert_frame_equal(found, expected)
-    validation.check(found, tables.SCORE_RESULTS)
+    contracts.check(found, tables.SCORE_RESULTS)
     assert set(found["seed"]) == set(range(params.scoring.split.seeds))
 
 
@@ -307,7 +308,7 @@ def test_people_stand_beside_the_scorers() -> None:
         ]
     )
     found = people(votes, aggregate(votes.assign(simulated=False)), "smallest")
-    validation.check(found, tables.SCORE_RESULTS)
+    contracts.check(found, tables.SCORE_RESULTS)
     assert set(found["scorer"]) == {"people"} and set(found["seed"]) == {0, 1, 2}
     told = headline(summarise(found, KEYS))
     assert told["people (own vote in the mode)"]["Q1"]["mse"] == pytest.approx(0.5 / 3, abs=1e-4)

@@ -39,8 +39,10 @@ from pasta.applications.prepared.faithfulness import measure_drops
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import InputError, PastaError
-from pasta.explanations.attribution import raw_maps, shown_maps
-from pasta.explanations.base import Given, View
+from pasta.explanations.attribution import shown_maps
+from pasta.explanations.base import Given, View, raw_maps
+from pasta.explanations.catalog import METHODS
+from pasta.explanations.catalog import technique as named
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.layers import resolve_layer
 from pasta.explanations.lime import kernel, random_switches, ridge
@@ -53,7 +55,6 @@ from pasta.explanations.superpixels import (
     superpixel_scores,
 )
 from pasta.explanations.techniques import Technique
-from pasta.explanations.techniques import technique as named
 from pasta.layout import Group
 from pasta.models.base import Classifier
 from pasta.models.checkpoint import load
@@ -121,7 +122,7 @@ def make_grid(
     if layers is not None:
         default[LAYER] = layers.default
     if not default:
-        raise PastaError(f"{technique.about['title']} has nothing to set, so nothing to tune")
+        raise PastaError(f"{technique.title} has nothing to set, so nothing to tune")
     if not values:
         raise PastaError(f"the grid of {technique.key} is empty: expected {_FORM}")
     checked: dict[str, tuple[Value, ...]] = {}
@@ -254,7 +255,7 @@ class LiveSubject:
     def shown(self, candidate: Candidate) -> Maps:
         """Maps (n, height, width) as people see them."""
         methods = with_candidate(self.technique, self.params.explanations.methods, candidate)
-        sign = self.technique.about["sign"]
+        sign = self.technique.sign
         if self.technique.method == "lime":
             return shown_maps(self._lime_maps(methods.lime), sign)
         explain = self.params.explanations
@@ -364,7 +365,7 @@ def check_grid(
 ) -> Grid:
     """The grid of a technique; layers are those of ``model``, other networks are built alike."""
     layers = None
-    if technique.about["needs_layer"]:
+    if METHODS.entry(technique.method).metadata["needs_layer"]:
         layers = Layers(model, view_of(model).require_layer())
     grid = make_grid(technique, values, params.explanations.methods, layers)
     if len(grid) == 1 and next(grid.candidates()) == grid.default:

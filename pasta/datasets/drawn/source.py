@@ -45,6 +45,7 @@ from pasta.datasets.drawn.vehicles import (
 )
 from pasta.datasets.records import SPLITS, Item, Record
 from pasta.datasets.vocabulary import vocabulary
+from pasta.errors import PastaError
 from pasta.seeds import generator
 
 Painter = Callable[[Canvas, Rng, Colour], None]
@@ -159,6 +160,8 @@ def draw(dataset: str, seed: int, index: int, size: int, color_bias: float = 0.0
     color_bias
         How much colour says about the class (0 to 1); Pascal Part ignores it.
     """
+    if dataset not in DRAWINGS:
+        raise PastaError(f"{dataset} is not drawn here: its source is files, with a root folder")
     canvas = Canvas(size, vocabulary(dataset))
     label = label_of(dataset, index)
     DRAWINGS[dataset](canvas, label, generator(seed, "draw", dataset, index), color_bias)

@@ -1,6 +1,15 @@
 """The real image datasets, read from the files that their authors publish."""
 
+from pathlib import Path
+
 from pasta.datasets.files import cats_dogs_cars, coco, monumai, pascal_part
 from pasta.datasets.files.base import FILES, FileSource
 
-__all__ = ["FILES", "FileSource", "cats_dogs_cars", "coco", "monumai", "pascal_part"]
+__all__ = ["FILES", "FileSource", "cats_dogs_cars", "coco", "file_source", "monumai", "pascal_part"]
+
+
+def file_source(dataset: str, root: Path, seed: int) -> FileSource:
+    """Open a dataset by its own importer, or as class folders if it has none."""
+    if dataset in FILES:
+        return FILES[dataset](root, seed)
+    return cats_dogs_cars.ClassFolders(root, seed, dataset)

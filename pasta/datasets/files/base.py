@@ -67,7 +67,7 @@ class Orphans(NamedTuple):
 class FileSource(ABC):
     """A dataset on disk. Nothing is read before it is needed; what was read is pickled along."""
 
-    dataset: ClassVar[str]
+    dataset: str
     complete: ClassVar[bool] = False  # whether an image without annotations is a fault
 
     def __init__(self, root: Path, seed: int) -> None:

@@ -1,11 +1,11 @@
-"""Cats Dogs Cars: class folders with the part boxes of a detector, checked by hand."""
+"""Class folders with boxes of parts: Cats Dogs Cars, and any dataset that has no own importer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -27,9 +27,6 @@ from pasta.errors import InputError
 from pasta.registry import did_you_mean
 
 BOXES = "boxes.csv"
-FOLDERS: Mapping[str, str] = {
-    label + ending: label for ending in ("s", "") for label in ("cat", "dog", "car")
-}
 EDGES = ("x0", "y0", "x1", "y1")
 GIVEN: tuple[Given, ...] = ("train", "test")
 
@@ -42,15 +39,25 @@ class Picture(NamedTuple):
     given: Given
 
 
-@FILES.register("catsdogscars")
-class CatsDogsCars(FileSource):
-    """Class folders: ``test`` is for testing, ``train`` for training and validation."""
+class ClassFolders(FileSource):
+    """Class folders: ``test`` is for testing, ``train`` for training and validation.
 
-    dataset: ClassVar[str] = "catsdogscars"
+    The folders are called as the classes of the dataset's vocabulary. ``boxes.csv`` may have boxes
+    of its concepts.
+    """
+
+    def __init__(self, root: Path, seed: int, dataset: str) -> None:
+        super().__init__(root, seed)
+        self.dataset = dataset
+
+    @property
+    def folders(self) -> Mapping[str, str]:
+        """Return the class of each folder name, in lower case."""
+        return {label.lower(): label for label in self.vocabulary.classes}
 
     def required_paths(self) -> Sequence[str]:
-        """Return both image folders and the boxes."""
-        return (*GIVEN, BOXES)
+        """Return both image folders."""
+        return GIVEN
 
     @cached_property
     def _pictures(self) -> dict[str, Picture]:
@@ -66,9 +73,9 @@ class CatsDogsCars(FileSource):
         for folder in sorted(parent.iterdir()):
             if not folder.is_dir() or folder.name.startswith("."):
                 continue
-            label = FOLDERS.get(folder.name.lower())
+            label = self.folders.get(folder.name.lower())
             if label is None:
-                hint = did_you_mean(folder.name.lower(), dict(FOLDERS))
+                hint = did_you_mean(folder.name.lower(), dict(self.folders))
                 raise InputError(f"{folder.name!r} is no class. {hint}", file=folder)
             for path in list_image_files(folder):
                 missing.discard(label)
@@ -79,6 +86,8 @@ class CatsDogsCars(FileSource):
     @cached_property
     def _boxes(self) -> dict[str, list[tuple[Row, Instance]]]:
         """Read the boxes by image file."""
+        if BOXES not in self.required_paths() and not (self.root / BOXES).exists():
+            return {}
         files = {self.relative(picture.path) for picture in self._pictures.values()}
         boxes: dict[str, list[tuple[Row, Instance]]] = {}
         seen: dict[tuple[str, Instance], int] = {}
@@ -133,3 +142,20 @@ class CatsDogsCars(FileSource):
         """Find images without a box; a box without an image is an error in the table."""
         names = sorted(self.relative(picture.path) for picture in self._pictures.values())
         return Orphans([name for name in names if name not in self._boxes], [])
+
+
+@FILES.register("catsdogscars")
+class CatsDogsCars(ClassFolders):
+    """Part boxes of a detector, checked by hand; folders are ``cats`` or ``cat``, and so on."""
+
+    def __init__(self, root: Path, seed: int) -> None:
+        super().__init__(root, seed, "catsdogscars")
+
+    @property
+    def folders(self) -> Mapping[str, str]:
+        """Return the class of each folder name."""
+        return {label + ending: label for ending in ("s", "") for label in self.vocabulary.classes}
+
+    def required_paths(self) -> Sequence[str]:
+        """Return both image folders and the boxes."""
+        return (*GIVEN, BOXES)

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pasta.datasets.files.base import FILES, FileSource
+from pasta.datasets.files import FileSource, file_source
 from pasta.datasets.records import SPLITS, Item
+from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
 
 SAMPLE = 50  # images that are decoded; all of COCO would take an hour
 
+CLASS_FOLDERS = """\
+ROOT/
+├── train/<class>/*.jpg
+├── test/<class>/*.jpg
+├── boxes.csv          optional: file,concept,x0,y0,x1,y1 (in pixels, file as train/<class>/1.jpg)
+└── split.csv          optional: image_id,split"""
 LAYOUTS: dict[str, str] = {
     "coco": """\
 ROOT/
@@ -66,11 +73,11 @@ def inspect(dataset: str, root: Path) -> list[Finding]:
     Parameters
     ----------
     dataset
-        A key of ``FILES``; an unknown one is the only error that is raised.
+        A dataset with a vocabulary; an unknown one is the only error that is raised.
     root
         The folder, which may be missing, empty or full of something else.
     """
-    source = FILES[dataset](root, 0)
+    source = file_source(vocabulary(dataset).dataset, root, 0)
     if not root.is_dir():
         fix = "create the folder in the layout shown, or download the dataset"
         return [Finding("folder", "missing", f"there is no folder {root}", fix)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ class Picture:
 class Coco(FileSource):
     """Indoor scenes of COCO: val2017 is for testing, train2017 for training and validation."""
 
-    dataset: ClassVar[str] = "coco"
+    dataset = "coco"
 
     def required_paths(self) -> Sequence[str]:
         """Return both annotation files, both image folders and the scene labels."""

@@ -55,7 +55,7 @@ NAMES: Mapping[str, str] = {
 class MonuMai(FileSource):
     """One folder for each style, with the annotations in its subfolder ``xml``."""
 
-    dataset: ClassVar[str] = "monumai"
+    dataset = "monumai"
     complete: ClassVar[bool] = True
 
     def required_paths(self) -> Sequence[str]:

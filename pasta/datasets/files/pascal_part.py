@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +138,7 @@ class PascalPart(FileSource):
     file (about ten thousand, one or two minutes).
     """
 
-    dataset: ClassVar[str] = "pascalpart"
+    dataset = "pascalpart"
 
     def required_paths(self) -> Sequence[str]:
         """Return the folders of images and annotations."""

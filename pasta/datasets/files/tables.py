@@ -1,15 +1,15 @@
-"""CSV files with errors that name the file, the line and the column."""
+"""Rows of CSV files with errors that name the file, the line and the column."""
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
+from pasta.text_files import read_csv
 
 
 @dataclass(frozen=True)
@@ -49,56 +49,16 @@ class Row:
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
-    """Read every row of a CSV file with at least the given columns (UTF-8, comma, one header)."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(
-            "there is no such file", file=path, expected=f"columns {', '.join(columns)}"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"not readable as text: {error}", file=path, expected="UTF-8") from None
-    return list(parse_table(text, columns, path))
-
-
-def parse_table(text: str, columns: Sequence[str], path: Path) -> Iterator[Row]:
-    """Parse a CSV text; whatever is wrong with it is an InputError."""
-    lines = csv.reader(text.splitlines(keepends=True), strict=True)
-    header: list[str] | None = None
-    while True:
-        try:
-            fields = next(lines)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            raise InputError(f"not CSV: {error}", file=path, row=lines.line_num) from None
-        if not any(field.strip() for field in fields):
-            continue
-        cells = [field.strip() for field in fields]
-        if header is None:
-            header = _header(cells, columns, path, lines.line_num)
-            continue
-        if len(cells) != len(header):
-            raise InputError(
-                f"{len(cells)} values",
-                file=path,
-                row=lines.line_num,
-                expected=f"{len(header)}, one for each column",
-            )
-        yield Row(path, lines.line_num, dict(zip(header, cells, strict=True)))
-    if header is None:
-        raise InputError("the file is empty", file=path, expected=f"columns {', '.join(columns)}")
-
-
-def _header(cells: list[str], columns: Sequence[str], path: Path, row: int) -> list[str]:
+    """Read every row of a CSV file with at least the given columns; cells are trimmed."""
+    expected = f"columns {', '.join(columns)}"
+    frame = read_csv(path, columns, expected).complete()
     for column in columns:
-        if cells.count(column) != 1:
-            problem = "is missing" if column not in cells else "is there more than once"
+        if column not in frame:
             raise InputError(
-                f"the column {problem}",
-                file=path,
-                row=row,
-                column=column,
-                expected=f"columns {', '.join(columns)}",
+                "the column is missing", file=path, row=1, column=column, expected=expected
             )
-    return cells
+    return [
+        Row(path, line, {str(name): cell.strip() for name, cell in cells.items()})
+        for line, cells in zip(frame.index, frame.to_dict("records"), strict=True)
+        if any(cell.strip() for cell in cells.values())
+    ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pasta.errors import PastaError
 from pasta.registry import did_you_mean
-from pasta.tables import LABELS, STARS
+from pasta.studies.ratings.tables import LABELS, STARS
 
 Ties = Literal["smallest", "largest", "median"]
 

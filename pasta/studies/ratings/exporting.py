@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pasta.errors import InputError
+from pasta.explanations.stored import STRENGTHS
 from pasta.layout import Group
 from pasta.progress import bar
-from pasta.studies.ratings.formats.files import new_folder
-from pasta.studies.ratings.formats.label_studio_writing import (
+from pasta.studies.base import Frames, Study
+from pasta.studies.json_files import new_folder
+from pasta.studies.ratings.label_studio import (
     write_label_studio,
     write_labelling_config,
     write_tasks,
 )
-from pasta.studies.ratings.formats.releasing import Rated, View, write_released
-from pasta.studies.ratings.formats.tidy import write_tidy
 from pasta.studies.ratings.protocol import Protocol
-from pasta.studies.ratings.rateable import STRENGTHS, Views
-from pasta.studies.ratings.records import Annotations
+from pasta.studies.ratings.rateable import Views
+from pasta.studies.ratings.released import Rated, View, write_released
+from pasta.studies.reading import write_tidy
 
 TASKS, CONFIGURATION = "tasks.json", "config.xml"
 ADDRESS = "/data/local-files/?d="  # how Label Studio serves files of a local storage
@@ -31,9 +32,10 @@ _COLUMNS = ("sample_id", "annotator_id", "position")
 
 
 def write_exports(
-    annotations: Annotations,
+    annotations: Frames,
     out: Path,
     form: str,
+    study: Study,
     protocol: Protocol,
     groups: Sequence[Group],
 ) -> None:
@@ -42,7 +44,7 @@ def write_exports(
     ``groups`` have the pictures of a release; without them only its JSON is written.
     """
     writers: dict[str, Callable[[Path], None]] = {
-        "tidy": lambda place: write_tidy(annotations, place, protocol.version),
+        "tidy": lambda place: write_tidy(study, annotations, place),
         "released": lambda place: _released(annotations, place, protocol, groups),
         "label_studio": lambda place: _label_studio(annotations, place, protocol),
     }
@@ -55,12 +57,12 @@ def write_exports(
 
 
 def _released(
-    annotations: Annotations, place: Path, protocol: Protocol, groups: Sequence[Group]
+    annotations: Frames, place: Path, protocol: Protocol, groups: Sequence[Group]
 ) -> None:
     if not groups:
         write_released(annotations, place, protocol.version)
         return
-    samples = annotations.votes["sample_id"].nunique()
+    samples = annotations["votes"]["sample_id"].nunique()
     views = Views(groups)
     with bar("pictures", samples, "samples") as line:
 
@@ -71,7 +73,7 @@ def _released(
         write_released(annotations, place, protocol.version, rated)
 
 
-def _label_studio(annotations: Annotations, place: Path, protocol: Protocol) -> None:
+def _label_studio(annotations: Frames, place: Path, protocol: Protocol) -> None:
     """Tasks with their answers, and the form that asks for them."""
     with new_folder(place) as temporary:
         write_label_studio(annotations, temporary / TASKS, protocol)

@@ -21,7 +21,8 @@ from pasta.config import Params
 from pasta.errors import InputError, PastaError
 from pasta.registry import did_you_mean
 from pasta.sections import Count, Section
-from pasta.tables import QUESTIONS, RANKINGS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import RANKINGS
 
 FILE = Path(__file__).with_name("protocol.yaml")
 BASELINE = ("Q0.1", "Q0.2")  # asked before the explanation is seen

@@ -11,18 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.box_bias import MEASURES, box_measures
 from pasta import store, tables
 from pasta.contracts import Table
 from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.rendering import concept_bars, overlay
-from pasta.explanations.stored import StoredExplanations
-from pasta.explanations.techniques import Technique
+from pasta.explanations.stored import STRENGTHS, StoredExplanations
+from pasta.explanations.techniques import PUBLISHED, Technique
 from pasta.layout import Group
-from pasta.studies.ratings.formats.releasing import Rated, View
-
-STRENGTHS = ("light", "strong")  # the order of the perturbed images of a backbone
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
+from pasta.studies.ratings.released import Rated, View
 
 Pixels = NDArray[np.uint8]
 Row = Mapping[str, Any]
@@ -67,10 +65,8 @@ def rateable(groups: Sequence[Group], extras: bool) -> pd.DataFrame:
 
 def published(explanations: pd.DataFrame) -> pd.DataFrame:
     """Only the explanations by the papers' 46 techniques."""
-    pairs = zip(explanations["method"], explanations["backbone"], strict=True)
-    extra = {pair: Technique(*pair).extra for pair in dict.fromkeys(pairs)}
-    pairs = zip(explanations["method"], explanations["backbone"], strict=True)
-    return explanations[[not extra[pair] for pair in pairs]]
+    keys = explanations["method"] + "/" + explanations["backbone"]
+    return explanations[keys.isin(PUBLISHED)]
 
 
 class Views:
@@ -133,7 +129,7 @@ class _Explained:
 
     def _view(self, sample: Row, row: int, image: Pixels) -> View:
         """An image with the attribution in a row, as it was computed and as people see it."""
-        technique = Technique(sample["method"], sample["backbone"])
+        technique = self.stored.technique(sample["method"], sample["backbone"])
         if sample["kind"] == "concept":
             names, values = self.stored.concepts(technique)
             own = dict(zip(names, values[row].tolist(), strict=True))
@@ -154,9 +150,8 @@ def box_values(groups: Iterable[Group], boxes: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame with sample_id, annotator_id and the measures of
-    :func:`analysis.box_bias.box_measures`, of the maps as people saw them. A map with nothing to
-    see has no measures.
+    DataFrame with sample_id, annotator_id and the measures of :func:`.analyses.boxes.box_measures`,
+    of the maps as people saw them. A map with nothing to see has no measures.
     """
     parts = [pd.DataFrame(columns=["sample_id", "annotator_id", *MEASURES])]
     for stored, technique, rows in _seen(groups, "saliency", set(boxes["sample_id"])):
@@ -204,7 +199,7 @@ def _seen(
         table = table[(table["kind"] == kind) & (table["status"] == "ok")]
         table = table[table["sample_id"].isin(samples)]
         for (method, backbone), rows in table.groupby(["method", "backbone"], sort=True):
-            yield stored, Technique(str(method), str(backbone)), rows
+            yield stored, stored.technique(str(method), str(backbone)), rows
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

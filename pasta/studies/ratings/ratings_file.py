@@ -112,11 +112,8 @@ def read_text(file: Path, needed: Sequence[str], optional: Sequence[str]) -> Giv
             expected = f"the columns {', '.join(needed)}"
             problem = f"this column is missing. {hint.replace('Known:', 'Given:')}"
             raise InputError(problem, file=file, row=1, column=name, expected=expected)
-    for line, cells in text.ragged:
-        problem, expected = f"the row has {cells} cells", f"{len(header)} cells, as in the header"
-        raise InputError(problem, file=file, row=line, expected=expected)
     columns = [name for name in names if name in header]
-    frame = text.frame[columns].apply(lambda cells: cells.str.strip())
+    frame = text.complete()[columns].apply(lambda cells: cells.str.strip())
     frame = frame[(frame != "").any(axis=1)]
     ignored = tuple(name for name in header if name not in columns)
     return Given(file, frame.reset_index(drop=True), frame.index.to_numpy(np.int64), ignored)

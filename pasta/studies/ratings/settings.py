@@ -6,13 +6,21 @@ latent scale is one standard deviation of the samples' quality.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator
 
 from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+
+NAME = "ratings"
+Question = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]  # those answered with stars
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+MAIN: Question = "Q1"  # whose score is meant where no question is named
+# Questions about a copy of the image that is changed this much.
+CHANGES: Mapping[str, str] = {"Q5": "light", "Q6": "strong"}
 
 
 class QualityParams(Section):

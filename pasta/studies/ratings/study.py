@@ -1,110 +1,155 @@
-"""The rating study of this project: where its parts are, and its tables as analyses read them."""
+"""The rating study: people give explanations one to five stars on six questions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pasta import store, tables
+from pasta.config import Params
 from pasta.contracts import Table
-from pasta.layout import Group
-from pasta.paths import DATA
-from pasta.studies.ratings.importing import stored_folders
+from pasta.layout import explained_groups
+from pasta.studies.base import Finding, Format, Frames, Study, Submission, place, quoted
+from pasta.studies.ratings import label_studio, released, tables
+from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.protocol import Protocol, study_protocol
 from pasta.studies.ratings.rateable import explained
-from pasta.studies.ratings.records import PARTS, Annotations
+from pasta.studies.ratings.settings import NAME
+from pasta.studies.ratings.simulation.study import planned, simulated_study
+from pasta.studies.registry import STUDIES
 
 BATCHES = Path("pipelines/annotations/batches")
-SIMULATED = DATA / "simulate" / "batch"
-PLANTED = DATA / "simulate" / "planted"
-VOTES = DATA / "votes"
 FULL = 5  # votes on a sample and question in the published study
 
 
-def batches_of(root: Path) -> list[Path]:
-    """All stored batches of a project, the simulated one first."""
-    return stored_folders(root / BATCHES, root / SIMULATED)
+@STUDIES.register(NAME)
+def ratings(params: Params) -> Study:
+    """The rating study as the parameters describe it."""
+    study = rating_study(study_protocol(params), params.annotations.votes)
+    return replace(study, settings=params.annotations.model_dump(mode="json"))
 
 
-@dataclass(frozen=True)
-class Study:
-    """The votes and everything that was voted on; each table is read when it is first used."""
-
-    folder: Path  # of the votes stage
-    groups: Sequence[Group]
-
-    @cached_property
-    def votes(self) -> pd.DataFrame:
-        """All votes."""
-        return self._read(tables.VOTES)
-
-    @cached_property
-    def annotators(self) -> pd.DataFrame:
-        """Who voted."""
-        return self._read(tables.ANNOTATORS)
-
-    @cached_property
-    def descriptions(self) -> pd.DataFrame:
-        """Answers to Q0.1."""
-        return self._read(tables.DESCRIPTIONS)
-
-    @cached_property
-    def boxes(self) -> pd.DataFrame:
-        """Answers to Q0.2."""
-        return self._read(tables.BOXES)
-
-    @cached_property
-    def rankings(self) -> pd.DataFrame:
-        """Answers to Q7, Q8 and Q9."""
-        return self._read(tables.RANKED)
-
-    @cached_property
-    def labels(self) -> pd.DataFrame:
-        """The votes on each sample and question, aggregated."""
-        return self._read(tables.LABELS)
-
-    @cached_property
-    def samples(self) -> pd.DataFrame:
-        """The explanations of all groups."""
-        return explained(self.groups)
-
-    def _read(self, table: Table) -> pd.DataFrame:
-        return store.read(self.folder / f"{table.name}.parquet", table)
+def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
+    """A rating study that follows a protocol, with at most so many votes on a sample."""
+    parts = dict(tables.PARTS)
+    parts["votes"] = replace(parts["votes"], check=partial(too_many_votes, limit=votes_per_sample))
+    complete = partial(incomplete_rankings, protocol=protocol)
+    parts["rankings"] = replace(parts["rankings"], check=complete)
+    return Study(
+        NAME,
+        "people rate explanations with stars, describe images and rank questions",
+        protocol.version,
+        parts,
+        people="annotators",
+        cells=tables.CELLS,
+        references=tables.REFERENCES,
+        optional=tables.OPTIONAL,
+        formats=(
+            Format(
+                "released",
+                "human_annotations.json of the released PASTA dataset",
+                released.is_released,
+                _read_released,
+                released.FILE,
+            ),
+            Format(
+                "label_studio",
+                "Label Studio's export as JSON",
+                label_studio.is_label_studio,
+                lambda content, file, _: label_studio.from_content(content, file, protocol),
+            ),
+        ),
+        outside=lambda root: {"explanations": explained(explained_groups(root))[["sample_id"]]},
+        plan=planned,
+        simulate=simulated_study,
+        outcomes=outcomes,
+        summarise=summarise,
+        analyses=("dataset", "agreement", "bias", "preference", "correlation"),
+        reports=("overview", "dataset", "agreement", "correlation", "score", "replication"),
+        batches=BATCHES,
+    )
 
 
-def write_tables(annotations: Annotations, explanations: pd.DataFrame, out: Path) -> None:
-    """One Parquet file for each table; votes also as CSV, because people compare them."""
-    shown = annotations.shown[["sample_id"]]
-    rated = pd.concat([explanations[["sample_id"]], shown], ignore_index=True)
-    parents = {"explanations": rated, "annotators": annotations.annotators}
-    for name, frame in annotations.parts().items():
-        store.write(frame, out / f"{name}.parquet", PARTS[name], parents)
-    store.write(annotations.votes, out / "votes.csv", PARTS["votes"], parents)
+def _read_released(content: Any, file: Path, outside: Frames) -> Submission:
+    samples = outside.get("explanations")
+    known = None if samples is None else pd.Index(samples["sample_id"])
+    return released.from_content(content, file, known)
 
 
-def summarise(annotations: Annotations, batches: int) -> dict[str, Any]:
-    """How much there is, for the metrics file."""
-    votes = annotations.votes
+def too_many_votes(votes: pd.DataFrame, stored: pd.DataFrame, limit: int) -> list[Finding]:
+    """Votes beyond the limit for a sample and question, the stored ones counted first."""
+    pair = ["sample_id", "question"]
+    keys = [*pair, "annotator_id"]
+    known = pd.MultiIndex.from_frame(votes[keys]).isin(pd.MultiIndex.from_frame(stored[keys]))
+    fresh = votes[~known]
+    before = stored.groupby(pair).size().reindex(pd.MultiIndex.from_frame(fresh[pair])).fillna(0)
+    number = fresh.groupby(pair).cumcount().to_numpy() + before.to_numpy(np.int64) + 1
+    over = fresh[number > limit]
+    fix = "remove votes until each sample and question has enough, or allow more votes per sample"
+    return [
+        Finding(
+            f"more than {limit} votes for a sample and question",
+            fix,
+            "votes",
+            place(where),
+            "sample_id",
+            f"vote {n} on {quoted(question)} of {quoted(sample)}",
+        )
+        for where, sample, question, n in zip(
+            over.index, over["sample_id"], over["question"], number[number > limit], strict=True
+        )
+    ]
+
+
+def incomplete_rankings(
+    rankings: pd.DataFrame, _stored: pd.DataFrame, protocol: Protocol
+) -> list[Finding]:
+    """Rankings that are not the protocol's items at positions 1 to n, each once."""
+    findings = []
+    for (_, question), group in rankings.groupby(["annotator_id", "question"], sort=False):
+        items = protocol.question(str(question)).item_ids
+        where = place(group.index[0])
+        if sorted(group["item"]) != sorted(items):
+            problem = "a ranking does not have exactly the items of the protocol"
+            fix = f"rank each once: {', '.join(items)}"
+            found = ", ".join(map(quoted, group["item"]))
+            findings.append(Finding(problem, fix, "rankings", where, "item", found))
+        elif sorted(group["position"]) != list(range(1, len(items) + 1)):
+            problem = "the positions of a ranking are not 1, 2, 3 ... each once"
+            fix = "correct the positions, or remove a ranking that was left untouched"
+            found = ", ".join(map(str, group["position"]))
+            findings.append(Finding(problem, fix, "rankings", where, "position", found))
+    return findings
+
+
+def outcomes(frames: Frames, params: Params) -> Sequence[tuple[Table, pd.DataFrame]]:
+    """The labels: the votes on each sample and question, aggregated."""
+    return [(tables.LABELS, aggregate(frames["votes"], params.annotations.ties))]
+
+
+def summarise(frames: Frames, outcomes: Frames) -> dict[str, Any]:
+    """How much there is, and how the labels of each question look, for the metrics file."""
+    votes = frames["votes"]
     by_question = votes.groupby("question").size()
     return {
-        "batches": batches,
-        "annotators": len(annotations.annotators),
+        "annotators": len(frames["annotators"]),
         "samples": int(votes["sample_id"].nunique()),
         "votes": len(votes),
         "simulated": int(votes["simulated"].sum()),
-        "descriptions": len(annotations.descriptions),
-        "boxes": len(annotations.boxes),
-        "rankings": len(annotations.rankings),
+        "descriptions": len(frames["descriptions"]),
+        "boxes": len(frames["boxes"]),
+        "rankings": len(frames["rankings"]),
         "questions": {str(name): int(number) for name, number in by_question.items()},
+        "labels": _summarise_labels(outcomes["labels"]),
     }
 
 
-def summarise_labels(labels: pd.DataFrame) -> dict[str, Any]:
-    """How the labels of each question look, for the metrics file."""
+def _summarise_labels(labels: pd.DataFrame) -> dict[str, Any]:
     return {
         str(question): {
             "samples": len(own),

@@ -95,7 +95,7 @@ EFFECTS: Mapping[str, str] = {
     "drift": "drift of the rating level",
     "fatigue": "distance from the others",
     "speed": "time for a sample",
-    "same_star": "same star on all questions",
+    "same_answer": "same star on all questions",
     "carry_over": "carry-over from the sample before",
 }
 

@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
-from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.names import dataset_name, model_name, technique_name
 from reports.source.pages.parts import Tables, find_row, select, table
 from reports.source.plots.applications import (
     backbone_figure,
@@ -95,15 +96,6 @@ def applications_report(
             "kernel_width": f"{pick_largest(theirs, theirs['pasta_score'])['kernel_width']:g}",
             "kernel_score": number(theirs["pasta_score"].max()),
         },
-        "here": {
-            "corners": _compare_corners(mixture),
-            "wins": _compare_wins(mixture),
-            "faithful": _compare_faithfulness(mixture),
-            "towers": _compare_towers(backbones),
-            "steering": _compare_steering(steering),
-            "lime": _compare_lime(tuning),
-            "looks": len(table(tuning, "verdict")) > 0,
-        },
     }
     return Report("applications", simulated, content)
 
@@ -174,7 +166,7 @@ def read_printed(fact: str) -> float:
 def method_title(key: str) -> str:
     """``gradcam/resnet50`` or ``gradcam`` as "GradCAM"."""
     method = str(key).partition("/")[0]
-    return METHODS.get(method, str(key))
+    return METHOD_TITLES.get(method, str(key))
 
 
 def describe_difference(
@@ -217,8 +209,12 @@ def _describe_mixture(tables: Tables | None, up: int) -> Values | None:
                 {"images": name, "usual": _usual(row), "ceiling": ceiling}
                 | (describe_difference(row) or {})
             )
+    full = find_row(every[every["technique"].str.startswith("fullgrad/")])
     return {
         "backbone": model_name(str(wins["technique"].iloc[0]).partition("/")[2]),
+        "most": method_title(every["technique"].iloc[0]),
+        "most_share": share(every["share"].iloc[0]),
+        "fullgrad": full and share(full["share"]),
         "n": int(every["n"].iloc[0]),
         "shares": [
             f"{method_title(row['technique'])} {share(row['share'])}" for _, row in some.iterrows()
@@ -279,6 +275,9 @@ def _describe_front(tables: Tables | None) -> Values | None:
         "front": [technique_name(str(key)) for key in front["technique"]],
         "of": len(places),
         "weak": len(related) > 0 and bool((related["estimate"].abs() < 0.2).all()),
+        "range": [number(end) for end in (related["estimate"].min(), related["estimate"].max())]
+        if len(related)
+        else None,
         "correlations": [
             f"{number(row['estimate'])} {interval(row['low'], row['high'])} on "
             f"{model_name(row['backbone'])}"
@@ -435,6 +434,7 @@ def describe_study(key: str, own: pd.DataFrame, found: pd.DataFrame, up: int) ->
         return describe_difference(find_row(found, part=part, measure=measure), places, sign)
 
     return {
+        "technique": key,
         "title": technique_name(key),
         "picture": f"tuning-{key.replace('/', '-')}",
         "tied": [_plain(name) for name in tied["candidate"]],
@@ -530,90 +530,6 @@ def _describe_examples(tables: Tables | None) -> Values | None:
 
 def _image(sample: str) -> str:
     return str(sample).split("/")[1]
-
-
-def _compare_corners(mixture: Tables | None) -> Values | None:
-    places, agreement = table(mixture, "places"), table(mixture, "agreement")
-    if places.empty:
-        return None
-    found: Values = {
-        "front": int(places["on_front"].astype(bool).sum()), "of": len(places), "same": "–"
-    }  # fmt: skip
-    if len(agreement):
-        low, high = agreement["estimate"].min(), agreement["estimate"].max()
-        weak = max(abs(low), abs(high)) < 0.2
-        found |= {"range": f"{number(low)} to {number(high)}", "same": "yes" if weak else "partly"}
-    return found
-
-
-def _compare_wins(mixture: Tables | None) -> Values | None:
-    every = select(table(mixture, "wins"), images=ALL)
-    if every.empty:
-        return None
-    most = pick_largest(every, every["wins"])
-    full = find_row(every[every["technique"].str.startswith("fullgrad/")])
-    return {
-        "most": method_title(most["technique"]),
-        "share": share(most["share"]),
-        "fullgrad": full and share(full["share"]),
-        "same": "yes" if str(most["technique"]).startswith("fullgrad/") else "no",
-    }
-
-
-def _judge_claim(row: Mapping[str, Any] | None, yes: Verdict = "better") -> str:
-    """Whether a difference is the one that a paper reports."""
-    found = judge(row)
-    return "not clear" if found in ("open", "unknown") else "yes" if found == yes else "no"
-
-
-def _compare_faithfulness(mixture: Tables | None) -> Values | None:
-    row = _faithfulness(table(mixture, "comparison"))
-    if row is None:
-        return None
-    first, second = number(row["first"], 4), number(row["second"], 4)
-    return {
-        "first": first,
-        "second": second,
-        "change": write_change(row, 3),
-        "same": _judge_claim(row),
-    }
-
-
-def _compare_towers(backbones: Tables | None) -> Values | None:
-    trends = table(backbones, "trends")
-    row = find_row(trends, group=ALL_METHODS, family=CONTRAST, measure="score")
-    return row and {"change": write_change(row), "same": _judge_claim(row, "worse")}
-
-
-def _compare_steering(steering: Tables | None) -> Values | None:
-    curve = table(steering, "curve")
-    if curve.empty:
-        return None
-    last = curve["weight"].max()
-    rows = {
-        name: find_row(curve, weight=last, measure=name) for name in ("quality", "faithfulness")
-    }
-    said = [
-        f"{MEASURES[name]} {write_change(row)}" for name, row in rows.items() if row is not None
-    ]
-    return {
-        "last": f"{last:g}",
-        "n": int(curve["n"].max()),
-        "judged": ", ".join(said) or "only the score judges",
-        "same": _judge_claim(rows["quality"]),
-    }
-
-
-def _compare_lime(tuning: Tables | None) -> Values | None:
-    found = select(table(tuning, "verdict"), technique=LIME)
-    row = find_row(found, part=HELD_OUT, measure="score")
-    quality = find_row(found, part=HELD_OUT, measure="quality")
-    return row and {
-        "tuned": str(row["tuned"]).replace("_", " ").capitalize(),
-        "change": write_change(row),
-        "quality": quality and write_change(quality),
-        "same": _judge_claim(row),
-    }
 
 
 def applications_findings(tables: Parts, up: int = 1) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import (
     cells,
@@ -20,7 +21,7 @@ from reports.source.format import (
     signed,
     whole,
 )
-from reports.source.names import METHODS, dataset_name, model_name, technique_name
+from reports.source.names import dataset_name, model_name, technique_name
 from reports.source.pages.parts import (
     ALPHA,
     Tables,
@@ -174,7 +175,7 @@ def _describe_techniques(counts: Tables) -> Values:
     extra = found["extra"].astype(bool) if found["extra"].notna().all() else None
     bad = found.assign(bad=found["n"] - found["ok"])
     bad = bad[bad["bad"] > 0].sort_values("bad", ascending=False, kind="stable").head(4)
-    methods = found.assign(method=found["method"].map(lambda key: METHODS.get(key, key)))
+    methods = found.assign(method=found["method"].map(lambda key: METHOD_TITLES.get(key, key)))
     grouped = methods.groupby(["kind", "method"], sort=False)
     summed = grouped[["n", *STATUSES, "rated"]].sum().reset_index()
     backbones = grouped["backbone"].agg(lambda keys: ", ".join(model_name(key) for key in keys))

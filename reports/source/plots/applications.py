@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.source.names import METHODS
+from pasta.explanations.techniques import METHOD_TITLES
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 _WORDS = {
@@ -218,7 +218,7 @@ def _curves(panel: Axes, own: pd.DataFrame, places: Mapping[str, int]) -> None:
     heights = spread([value for value, *_ in ends], 0.075 * (high - low), high)
     for height, (_, name, colour) in zip(heights, ends, strict=True):
         panel.annotate(
-            METHODS.get(name, name),
+            METHOD_TITLES.get(name, name),
             (len(places) - 1, height),
             (5, 0),
             textcoords="offset points",

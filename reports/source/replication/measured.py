@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.contrasts import clustered_mean, codes_of, contrast_row
-from analysis.preference import DIMENSIONS
-from analysis.votes import describe_samples, label_samples
+from pasta.studies.ratings.analyses.names import describe_samples
+from pasta.studies.ratings.analyses.preference import DIMENSIONS, label_samples
 
 FACTS = ["fact", "n", "estimate", "low", "high", "note"]
 

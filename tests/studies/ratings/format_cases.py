@@ -1,4 +1,4 @@
-"""Annotations for the tests of formats: some made by hand, some by hypothesis."""
+"""Frames for the tests of formats: some made by hand, some by hypothesis."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 import pandas as pd
 from hypothesis import strategies as st
 
+from pasta.contracts import coerce
+from pasta.studies.base import Frames, Submission
 from pasta.studies.ratings.protocol import Protocol, load_protocol
-from pasta.studies.ratings.records import PARTS, Annotations, Submission
-from pasta.tables import QUESTIONS, STARS
-from pasta.validation import coerce
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.study import rating_study
+from pasta.studies.ratings.tables import ANSWERS, STARS
 
 PROTOCOL: Protocol = load_protocol("p2")
+STUDY = rating_study(PROTOCOL)
 SAMPLES = ("coco/1323/gradcam/resnet50", "monumai/0137/clip_qda/clip_qda", "coco/9/layercam/vit")
 PEOPLE = ("anna", "anonymous-1", "labelstudio-7")
 DEFAULTS = {"submitted_at": "", "simulated": "false", "age": "", "sex": "", "country": ""}
@@ -32,7 +35,7 @@ times = st.none() | st.datetimes(
 
 
 @st.composite
-def any_annotations(draw: st.DrawFn) -> Annotations:
+def any_annotations(draw: st.DrawFn) -> Frames:
     """Any annotations that the contracts allow, without shown explanations."""
     pairs = st.tuples(st.sampled_from(SAMPLES), st.sampled_from(PEOPLE))
     rated = draw(st.sets(st.tuples(pairs, st.sampled_from(QUESTIONS)), max_size=12))
@@ -90,7 +93,7 @@ def any_annotations(draw: st.DrawFn) -> Annotations:
         "boxes": boxes,
         "rankings": rankings,
     }
-    return Annotations.of({name: PARTS[name].frame(rows) for name, rows in parts.items()})
+    return STUDY.frames({name: ANSWERS[name].frame(rows) for name, rows in parts.items()})
 
 
 @st.composite
@@ -108,7 +111,7 @@ def _box(
     return {**key, **sides, "simulated": simulated}
 
 
-def small() -> Annotations:
+def small() -> Frames:
     """Two people on two samples, with something in every table."""
     people = PEOPLE[:2]
     votes = [
@@ -155,19 +158,19 @@ def small() -> Annotations:
         "boxes": [_box(SAMPLES[0], "anna", 0, (0.1, 0.2, 0.3, 0.7), False)],
         "rankings": rankings,
     }
-    return Annotations.of({name: PARTS[name].frame(rows) for name, rows in parts.items()})
+    return STUDY.frames({name: ANSWERS[name].frame(rows) for name, rows in parts.items()})
 
 
-def typed(submission: Submission) -> Annotations:
+def typed(submission: Submission) -> Frames:
     """The tables of a submission in their types; there must be nothing wrong with them."""
     assert submission.findings == ()
-    return Annotations.of(
+    return STUDY.frames(
         {name: _typed(frame, name) for name, frame in submission.tables.items() if len(frame)}
     )
 
 
 def _typed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    table = PARTS[name]
+    table = ANSWERS[name]
     text = frame.astype(str).reset_index(drop=True)
     for column in table.columns:
         if column not in text and column in DEFAULTS:
@@ -175,12 +178,12 @@ def _typed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     return coerce(text[list(table.columns)], table)
 
 
-def assert_same(found: Annotations, expected: Annotations) -> None:
+def assert_same(found: Frames, expected: Frames) -> None:
     """Equal in every table, whatever the order of rows."""
-    for name, frame in expected.parts().items():
-        key = list(PARTS[name].key)
+    for name, frame in expected.items():
+        key = list(ANSWERS[name].key)
         pd.testing.assert_frame_equal(
-            found.parts()[name].sort_values(key).reset_index(drop=True),
+            found[name].sort_values(key).reset_index(drop=True),
             frame.sort_values(key).reset_index(drop=True),
         )
 

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pasta.seeds import generator
-from pasta.studies.ratings.settings import SimulationParams
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS, SimulationParams
 
 _COLUMNS = ("mean", "overlap", "correct", "focus", "change", "residual", "noise")
 _QUESTIONS = {

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from pasta import store, tables
 from pasta.datasets.vocabulary import vocabulary
+from pasta.explanations.catalog import technique
+from pasta.explanations.stored import write_facts
 from pasta.layout import Group
 
 DATASET = "catsdogscars"
@@ -43,23 +45,23 @@ def write_group(
     empty = statuses or {}
     explanations: list[dict[str, Any]] = []
     perturbed: list[dict[str, Any]] = []
-    for technique, values in attributions.items():
-        method, backbone = technique.split("/")
+    for name, values in attributions.items():
+        method, backbone = name.split("/")
         kind = "saliency" if values.ndim == 3 else "concept"
         about = {"predicted": "cat", "scale": 1.0}
         for row, image in enumerate(IMAGES):
-            one = {"sample_id": sample(row, technique), "method": method, "backbone": backbone}
-            status = empty.get((technique, row), "ok")
+            one = {"sample_id": sample(row, name), "method": method, "backbone": backbone}
+            status = empty.get((name, row), "ok")
             explanations.append(_row(image, **one, kind=kind, row=row, status=status, **about))
             perturbed += [
                 {
-                    "sample_id": sample(row, technique),
+                    "sample_id": sample(row, name),
                     "strength": strength,
                     "perturbation": "masking",
                     "magnitude": 0.5,
                     "changed": False,
                     "row": 3 * place + row,
-                    "status": empty.get((technique, 3 * place + row), "ok"),
+                    "status": empty.get((name, 3 * place + row), "ok"),
                     **about,
                 }
                 for place, strength in enumerate(("light", "strong"), start=1)
@@ -69,6 +71,7 @@ def write_group(
             (1, SIDE, SIDE, 3), np.uint8
         )
         store.write_array(copies, group.explanations / "perturbed" / f"{backbone}.npy")
+    write_facts(group.explanations, [technique(name) for name in attributions])
     for name, table, rows in (
         ("explanations", tables.EXPLANATIONS, explanations),
         ("perturbed", tables.PERTURBED, perturbed),

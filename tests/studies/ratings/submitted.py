@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from pasta.studies.ratings.checking import Checked, Known, check
+from pasta.studies.base import Frames, Study, Submission
+from pasta.studies.checking import Checked, Known
+from pasta.studies.checking import check as check_submission
 from pasta.studies.ratings.protocol import load_protocol
-from pasta.studies.ratings.records import PARTS, Annotations, Submission
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.study import rating_study
+from pasta.studies.ratings.tables import ANSWERS
 
+STUDY = rating_study(load_protocol("p2"))
 SAMPLES = tuple(f"coco/{image}/gradcam/resnet50" for image in range(1, 4))
 PEOPLE = tuple(f"person{number}" for number in range(1, 8))
 ITEMS = load_protocol("p2").question("Q7").item_ids
@@ -63,27 +67,40 @@ def submission(**tables: Sequence[Row]) -> Submission:
     return Submission("file.csv", "tidy", frames)
 
 
-def known(stored: Annotations | None = None, votes_per_sample: int = 5) -> Known:
-    """The samples and what is stored."""
-    nothing = Annotations.of({})
-    return Known(pd.Index(SAMPLES), stored or nothing, load_protocol("p2"), votes_per_sample)
+def outside() -> Frames:
+    """The explanations that were computed here."""
+    return {"explanations": pd.DataFrame({"sample_id": SAMPLES}, dtype="str")}
 
 
-def stored(**tables: Sequence[Row]) -> Annotations:
-    """Annotations as the check lets them through."""
+Held = tuple[Study, Known]  # what a submission is held against
+
+
+def known(stored: Frames | None = None, votes_per_sample: int = 5) -> Held:
+    """The study, the samples and what is stored."""
+    study = rating_study(load_protocol("p2"), votes_per_sample)
+    return study, Known(outside(), stored or study.frames({}))
+
+
+def check(given: Submission, held: Held, replace: bool = False) -> Checked:
+    """Check a submission."""
+    return check_submission(given, *held, replace)
+
+
+def stored(**tables: Sequence[Row]) -> Frames:
+    """Answers as the check lets them through."""
     return accepted(check(submission(**tables), known(votes_per_sample=len(PEOPLE))))
 
 
-def accepted(checked: Checked) -> Annotations:
+def accepted(checked: Checked) -> Frames:
     """The annotations of a submission in which nothing is wrong."""
-    assert checked.findings == () and checked.annotations is not None
-    return checked.annotations
+    assert checked.findings == () and checked.answers is not None
+    return checked.answers
 
 
-def assert_same(one: Annotations, other: Annotations) -> None:
+def assert_same(one: Frames, other: Frames) -> None:
     """Fail unless all tables are equal, types and order too."""
-    for name in PARTS:
-        pd.testing.assert_frame_equal(one.parts()[name], other.parts()[name], obj=name)
+    for name in ANSWERS:
+        pd.testing.assert_frame_equal(one[name], other[name], obj=name)
 
 
 def write_tidy(folder: Path, **tables: Sequence[Row]) -> Path:

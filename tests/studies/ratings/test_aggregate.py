@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pasta.contracts import check
 from pasta.errors import PastaError
 from pasta.studies.ratings.aggregate import Ties, aggregate
-from pasta.tables import LABELS, QUESTIONS, VOTES
-from pasta.validation import check
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import LABELS, VOTES
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 

@@ -13,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta import store
+from pasta.contracts import TableError, check
 from pasta.errors import InputError, PastaError
-from pasta.studies.ratings.batches import ledger, list_batches, merged, read_batch, write_batch
-from pasta.studies.ratings.records import PARTS, Annotations
-from pasta.tables import ANNOTATORS, DESCRIPTIONS, VOTES
-from pasta.validation import TableError, check
+from pasta.studies.base import Frames
+from pasta.studies.batches import ledger, list_batches, merged, read_batch, write_batch
+from pasta.studies.ratings.tables import ANNOTATORS, ANSWERS, DESCRIPTIONS, VOTES
 from tests.conftest import names
 from tests.studies.ratings.submitted import (
     PEOPLE,
     SAMPLES,
+    STUDY,
     Row,
     assert_same,
     people,
@@ -39,10 +40,12 @@ def box(number: int, x0: float, sample: int = 0) -> Row:
     return {**who, "box": str(number), "x0": str(x0), "y0": "0.0", "x1": "1.0", "y1": "0.25"}
 
 
-def write(root: Path, *contents: Annotations) -> list[Path]:
+def write(root: Path, *contents: Frames) -> list[Path]:
     folders = [root / f"{number:04d}-part" for number in range(1, len(contents) + 1)]
     for number, (folder, content) in enumerate(zip(folders, contents, strict=True), start=1):
-        write_batch(folder, content, {"number": number, "source": "a.csv", "sha256": "0" * 64})
+        write_batch(
+            STUDY, folder, content, {"number": number, "source": "a.csv", "sha256": "0" * 64}
+        )
     return folders
 
 
@@ -55,14 +58,14 @@ def test_a_batch_comes_back_as_it_went_in(tmp_path: Path) -> None:
         annotators=[*people(0, age="31", sex="female"), *people(1, age="", sex="")],
     )
     write(tmp_path, content)
-    assert_same(read_batch(tmp_path / "0001-part"), content)
+    assert_same(read_batch(STUDY, tmp_path / "0001-part"), content)
     assert names(tmp_path / "0001-part") == [
         "annotators.csv", "batch.json", "boxes.csv", "rankings.csv", "votes.csv",
     ]  # fmt: skip
-    for name, table in PARTS.items():  # what we store is a table like any other
-        if len(content.parts()[name]):
+    for name, table in ANSWERS.items():  # what we store is a table like any other
+        if len(content[name]):
             again = store.read(tmp_path / "0001-part" / f"{name}.csv", table)
-            pd.testing.assert_frame_equal(again, content.parts()[name])
+            pd.testing.assert_frame_equal(again, content[name])
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,28 +79,28 @@ def test_any_text_survives(
     )
     person = {"annotator_id": "a", "age": None, "sex": None, "country": country, "simulated": True}
     parts = {"descriptions": described, "annotators": ANNOTATORS.frame([person])}
-    content = Annotations.of(parts)
+    content = STUDY.frames(parts)
     folder = tmp_path_factory.mktemp("batch") / "0001-a"
-    write_batch(folder, content, {})
-    assert_same(read_batch(folder), content)
+    write_batch(STUDY, folder, content, {})
+    assert_same(read_batch(STUDY, folder), content)
 
 
 def test_rows_are_sorted_on_disk_and_a_broken_contract_is_refused(tmp_path: Path) -> None:
     content = stored(votes=votes())
-    shuffled = Annotations.of({"votes": content.votes.sample(frac=1, random_state=0)})
-    write_batch(tmp_path / "0001-a", shuffled, {})
-    pd.testing.assert_frame_equal(read_batch(tmp_path / "0001-a").votes, content.votes)
-    broken = Annotations.of({"votes": content.votes.assign(rating=6)})
+    shuffled = STUDY.frames({"votes": content["votes"].sample(frac=1, random_state=0)})
+    write_batch(STUDY, tmp_path / "0001-a", shuffled, {})
+    pd.testing.assert_frame_equal(read_batch(STUDY, tmp_path / "0001-a")["votes"], content["votes"])
+    broken = STUDY.frames({"votes": content["votes"].assign(rating=6)})
     with pytest.raises(TableError, match=r"votes\.csv.*column 'rating'"):
-        write_batch(tmp_path / "0002-b", broken, {})
+        write_batch(STUDY, tmp_path / "0002-b", broken, {})
     assert names(tmp_path) == ["0001-a"]
 
 
 def test_a_batch_is_never_overwritten(tmp_path: Path) -> None:
     (folder,) = write(tmp_path, stored(votes=votes()))
     with pytest.raises(PastaError, match="never changed"):
-        write_batch(folder, stored(votes=[vote()]), {})
-    assert len(read_batch(folder).votes) == 36
+        write_batch(STUDY, folder, stored(votes=[vote()]), {})
+    assert len(read_batch(STUDY, folder)["votes"]) == 36
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +163,7 @@ def test_a_harmed_batch_is_an_error_that_names_the_file(
     folders = write(tmp_path, stored(votes=votes()))
     harm(folders[0])
     with pytest.raises(InputError, match=rf"0001-part/{named}"):
-        merged(folders)
+        merged(STUDY, folders)
 
 
 def test_batches_are_listed_by_number_and_strangers_are_named(tmp_path: Path) -> None:
@@ -177,10 +180,10 @@ def test_batches_are_listed_by_number_and_strangers_are_named(tmp_path: Path) ->
         list_batches(tmp_path)
 
 
-def literal_merge(batches: Sequence[Annotations]) -> dict[tuple[str, ...], int]:
+def literal_merge(batches: Sequence[Frames]) -> dict[tuple[str, ...], int]:
     ratings: dict[tuple[str, ...], int] = {}
     for batch in batches:
-        for row in batch.votes.to_dict("records"):
+        for row in batch["votes"].to_dict("records"):
             ratings[row["sample_id"], row["annotator_id"], row["question"]] = row["rating"]
     return ratings
 
@@ -191,28 +194,28 @@ def test_later_batches_win_and_the_rest_stays(tmp_path: Path) -> None:
         stored(votes=votes((1, 2), 3), annotators=people(1, 2, age="40")),
         stored(votes=[vote(rating=5), vote(1, 3, "Q4", 2)], annotators=people(0, 3, age="50")),
     ]
-    together = merged(write(tmp_path, *batches))
-    check(together.votes, VOTES)
-    check(together.annotators, ANNOTATORS)
+    together = merged(STUDY, write(tmp_path, *batches))
+    check(together["votes"], VOTES)
+    check(together["annotators"], ANNOTATORS)
     expected = literal_merge(batches)
-    found = together.votes
+    found = together["votes"]
     keys = zip(found["sample_id"], found["annotator_id"], found["question"], strict=True)
     assert dict(zip(keys, found["rating"], strict=True)) == expected and len(found) == len(expected)
-    assert together.annotators["age"].tolist() == [50, 40, 40, 50]
+    assert together["annotators"]["age"].tolist() == [50, 40, 40, 50]
 
 
 def test_a_later_answer_with_fewer_boxes_leaves_no_old_box(tmp_path: Path) -> None:
     first = stored(boxes=[box(0, 0.1), box(1, 0.2), box(0, 0.3, sample=1)])
     second = stored(boxes=[box(0, 0.5)])
-    boxes = merged(write(tmp_path, first, second)).boxes
+    boxes = merged(STUDY, write(tmp_path, first, second))["boxes"]
     assert boxes[["sample_id", "x0"]].to_numpy().tolist() == [[SAMPLES[0], 0.5], [SAMPLES[1], 0.3]]
 
 
 def test_nothing_merged_is_empty_and_the_ledger_tells_each_batch(tmp_path: Path) -> None:
-    assert_same(merged([]), Annotations.of({}))
-    assert ledger(tmp_path).empty
+    assert_same(merged(STUDY, []), STUDY.frames({}))
+    assert ledger(STUDY, tmp_path).empty
     write(tmp_path, stored(votes=votes()), stored(rankings=ranking()))
-    told = ledger(tmp_path)
+    told = ledger(STUDY, tmp_path)
     assert told["number"].tolist() == [1, 2] and told["votes"].tolist() == [36, 0]
     assert told["rankings"].tolist() == [0, len(ranking())]
     about = json.loads((tmp_path / "0001-part" / "batch.json").read_text())

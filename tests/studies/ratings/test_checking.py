@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pasta.studies.ratings.checking import Checked, check, summary
-from pasta.studies.ratings.records import PARTS, Annotations, Finding
-from pasta.validation import check as check_contract
+from pasta.contracts import check as check_contract
+from pasta.studies.base import Finding
+from pasta.studies.checking import Checked, summary
+from pasta.studies.ratings.tables import ANSWERS
 from tests.studies.ratings.submitted import (
     ITEMS,
     PEOPLE,
     SAMPLES,
+    STUDY,
     Row,
     accepted,
     assert_same,
+    check,
     known,
     people,
     ranking,
@@ -43,7 +46,7 @@ SHOWN = {
 
 
 def found_in(checked: Checked) -> list[tuple[str | None, str | None]]:
-    assert checked.annotations is None and checked.new is None
+    assert checked.answers is None and checked.new is None
     assert all(finding.problem and finding.fix for finding in checked.findings)
     return [(finding.place, finding.column) for finding in checked.findings]
 
@@ -67,8 +70,8 @@ def test_a_good_submission_becomes_tables_that_fulfil_their_contracts() -> None:
         ),
         known(),
     )
-    parts = accepted(checked).parts()
-    for name, table in PARTS.items():
+    parts = accepted(checked)
+    for name, table in ANSWERS.items():
         assert len(parts[name])
         check_contract(parts[name], table, {"annotators": parts["annotators"]})
         keys = parts[name][list(table.key)]
@@ -124,7 +127,7 @@ def test_two_problems_in_one_row_are_both_found() -> None:
 def test_times_with_zones_are_one_moment_and_empty_ones_stay_missing() -> None:
     texts = ["2024-05-01T12:30:00Z", "2024-05-01T14:30:00+02:00", "2024-05-01 12:30:00.000000Z", ""]
     rows = [{**vote(person=n), "submitted_at": text} for n, text in enumerate(texts)]
-    times = accepted(check(submission(votes=rows), known())).votes["submitted_at"]
+    times = accepted(check(submission(votes=rows), known()))["votes"]["submitted_at"]
     assert times.dropna().tolist() == [pd.Timestamp("2024-05-01T12:30:00Z")] * 3
     assert times.isna().tolist() == [False, False, False, True]
 
@@ -144,13 +147,13 @@ def test_no_text_makes_the_check_fail(data: st.DataObject) -> None:
                 st.fixed_dictionaries(dict.fromkeys(table.columns, cell)), min_size=1, max_size=3
             )
         )
-        for name, table in PARTS.items()
+        for name, table in ANSWERS.items()
     }
     checked = check(submission(**tables), known())
-    assert (checked.annotations is None) == bool(checked.findings)
-    if checked.annotations is not None:
-        for name, frame in checked.annotations.parts().items():
-            check_contract(frame, PARTS[name])
+    assert (checked.answers is None) == bool(checked.findings)
+    if checked.answers is not None:
+        for name, frame in checked.answers.items():
+            check_contract(frame, ANSWERS[name])
     assert summary(checked.findings) or not checked.findings
 
 
@@ -176,14 +179,14 @@ def test_a_stored_vote_is_known_and_a_contradicting_one_needs_replace() -> None:
     before = stored(votes=[vote(rating=3), vote(1, rating=2)])
     again = check(submission(votes=[vote(rating=3), vote(2)]), known(before))
     assert (again.counts["votes"].known, again.counts["votes"].new) == (1, 1)
-    assert again.new is not None and again.new.votes["sample_id"].tolist() == [SAMPLES[2]]
+    assert again.new is not None and again.new["votes"]["sample_id"].tolist() == [SAMPLES[2]]
     changed = submission(votes=[vote(rating=4), vote(1, rating=2)])
     refused_ = check(changed, known(before))
     assert found_in(refused_) == [("line 2", "rating")]
     assert refused_.findings[0].found == "4, stored 3" and "--replace" in refused_.findings[0].fix
     allowed = check(changed, known(before), replace=True)
     assert allowed.counts["votes"].replaced == 1 and allowed.new is not None
-    assert allowed.new.votes["rating"].tolist() == [4]
+    assert allowed.new["votes"]["rating"].tolist() == [4]
 
 
 def test_a_real_vote_does_not_silently_take_the_place_of_a_simulated_one() -> None:
@@ -224,7 +227,7 @@ def test_boxes_are_one_answer_that_is_overruled_as_a_whole() -> None:
     for changed in (two[:1], [*two, {**BOX, **SIDES, "box": "2"}]):
         assert check(submission(boxes=changed), known(before)).findings
         allowed = check(submission(boxes=changed), known(before), replace=True)
-        assert allowed.new is not None and len(allowed.new.boxes) == len(changed)
+        assert allowed.new is not None and len(allowed.new["boxes"]) == len(changed)
         assert allowed.counts["boxes"].replaced == 2
 
 
@@ -233,7 +236,7 @@ def test_a_ranking_must_be_a_permutation_of_the_items() -> None:
     assert refused(rankings=ranking()[1:]).column == "item"
     assert refused(rankings=[{**ranking()[0], "item": "beauty"}, *ranking()[1:]]).column == "item"
     turned = ranking(positions=list(range(len(ITEMS), 0, -1)))
-    assert len(accepted(check(submission(rankings=turned), known())).rankings) == len(ITEMS)
+    assert len(accepted(check(submission(rankings=turned), known()))["rankings"]) == len(ITEMS)
 
 
 @pytest.mark.parametrize("age", ["-1", "131", "old", "30.5", "9" * 25])
@@ -247,7 +250,7 @@ def test_what_is_missing_contradicts_no_stored_demographics() -> None:
     assert same.counts["annotators"].new == 0
     more = check(submission(annotators=people(0, age="", sex="female")), known(before))
     assert more.new is not None
-    row = more.new.annotators.iloc[0]
+    row = more.new["annotators"].iloc[0]
     assert (row["age"], row["sex"], row["country"]) == (30, "female", "Chile")
     other = check(submission(annotators=people(0, age="31")), known(before))
     assert found_in(other) == [("line 2", "age")]
@@ -258,7 +261,7 @@ def test_samples_shown_by_the_file_or_before_are_known() -> None:
     assert refused(votes=[row]).column == "sample_id"
     together = accepted(check(submission(votes=[row], shown=[SHOWN]), known()))
     later = check(submission(votes=[{**row, "annotator_id": PEOPLE[1]}]), known(together))
-    assert accepted(later).votes["sample_id"].tolist() == [SHOWN["sample_id"]]
+    assert accepted(later)["votes"]["sample_id"].tolist() == [SHOWN["sample_id"]]
 
 
 @pytest.mark.parametrize("column", ["sample_id", "image", "activations"])
@@ -270,7 +273,7 @@ def test_paths_that_leave_the_study_are_refused(column: str) -> None:
 
 def test_another_version_of_the_protocol_is_refused() -> None:
     same = dataclasses.replace(submission(votes=[vote()]), protocol="p2")
-    assert len(accepted(check(same, known())).votes) == 1
+    assert len(accepted(check(same, known()))["votes"]) == 1
     checked = check(dataclasses.replace(same, protocol="p1"), known())
     assert [finding.found for finding in checked.findings] == ["p1"]
 
@@ -279,7 +282,7 @@ def test_an_empty_table_and_an_empty_submission_are_fine() -> None:
     empty = submission(votes=[vote()])
     tables = {"votes": empty.tables["votes"].iloc[:0]}
     nothing = accepted(check(dataclasses.replace(empty, tables=tables), known()))
-    assert_same(nothing, Annotations.of({}))
+    assert_same(nothing, STUDY.frames({}))
 
 
 def test_the_summary_counts_what_is_alike_and_shows_the_first_places() -> None:

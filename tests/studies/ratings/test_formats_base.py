@@ -12,20 +12,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.ratings.formats.base import FORMATS, read
-from pasta.studies.ratings.formats.label_studio_writing import write_label_studio
-from pasta.studies.ratings.formats.released import FILE
-from pasta.studies.ratings.formats.releasing import write_released
-from pasta.studies.ratings.formats.tidy import write_tidy
+from pasta.studies.ratings.label_studio import write_label_studio
 from pasta.studies.ratings.protocol import load_protocol
-from tests.studies.ratings.format_cases import PROTOCOL, SAMPLES, assert_same, small, typed, write
+from pasta.studies.ratings.released import FILE, write_released
+from pasta.studies.ratings.study import rating_study
+from pasta.studies.reading import read, write_tidy
+from tests.studies.ratings.format_cases import (
+    PROTOCOL,
+    SAMPLES,
+    STUDY,
+    assert_same,
+    small,
+    typed,
+    write,
+)
 
-KNOWN = pd.Index(SAMPLES)
+KNOWN = {"explanations": pd.DataFrame({"sample_id": SAMPLES}, dtype="str")}
 
 
 def exported(folder: Path, format: str) -> Path:
     if format == "tidy":
-        write_tidy(small(), folder / "out", "p2")
+        write_tidy(STUDY, small(), folder / "out")
     elif format == "released":
         write_released(small(), folder / "out", protocol="p2")
     else:
@@ -34,9 +41,9 @@ def exported(folder: Path, format: str) -> Path:
     return folder / "out"
 
 
-@pytest.mark.parametrize("format", list(FORMATS))
+@pytest.mark.parametrize("format", ["tidy", "released", "label_studio"])
 def test_a_folder_is_recognised_and_everything_comes_back(tmp_path: Path, format: str) -> None:
-    submission = read(exported(tmp_path, format), PROTOCOL, known_samples=KNOWN)
+    submission = read(exported(tmp_path, format), STUDY, KNOWN)
     assert (submission.format, submission.source) == (format, "out")
     assert submission.protocol == "p2"
     assert_same(typed(submission), small())
@@ -48,43 +55,43 @@ def test_a_file_is_recognised_by_its_content_not_by_its_name(tmp_path: Path) -> 
     export = exported(tmp_path / "c", "label_studio") / "project-1.json"
     for given_file, format in ((table, "tidy"), (release, "released"), (export, "label_studio")):
         renamed = given_file.rename(given_file.with_name("ratings.txt"))
-        assert read(renamed, PROTOCOL, known_samples=KNOWN).format == format
+        assert read(renamed, STUDY, KNOWN).format == format
 
 
 def test_annotators_given_beside_take_the_place_of_anonymous_ones(tmp_path: Path) -> None:
     release = exported(tmp_path, "released")
     people = tmp_path / "people.csv"
     people.write_text("annotator_id,age\nanna,99\n")
-    submission = read(release, PROTOCOL, known_samples=KNOWN, annotators=people)
+    submission = read(release, STUDY, KNOWN, people=people)
     assert submission.tables["annotators"].astype(str).to_numpy().tolist() == [["anna", "99"]]
     votes = tmp_path / "votes.csv"
     votes.write_text("sample_id,annotator_id,question,rating\na,b,c,d\n")
     with pytest.raises(InputError, match="is the votes table"):
-        read(release, PROTOCOL, known_samples=KNOWN, annotators=votes)
+        read(release, STUDY, KNOWN, people=votes)
 
 
 def test_what_is_in_no_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no file of ratings"):
-        read(tmp_path, PROTOCOL)
+    with pytest.raises(InputError, match="holds no file of answers"):
+        read(tmp_path, STUDY)
     with pytest.raises(InputError, match=r"is in no known format.*Label Studio"):
-        read(write({"a": 1}, tmp_path / "a.json"), PROTOCOL)
+        read(write({"a": 1}, tmp_path / "a.json"), STUDY)
     with pytest.raises(InputError, match="is in no known format"):
-        read(write([1, 2], tmp_path / "b.json"), PROTOCOL)
-    with pytest.raises(InputError, match="No such file"):
-        read(tmp_path / "c.json", PROTOCOL)
+        read(write([1, 2], tmp_path / "b.json"), STUDY)
+    with pytest.raises(InputError, match="no such file"):
+        read(tmp_path / "c.json", STUDY)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(InputError, match="not an ordinary file"):
-        read(tmp_path / "pipe.csv", PROTOCOL)
+        read(tmp_path / "pipe.csv", STUDY)
 
 
 def test_another_version_of_the_protocol_is_said(tmp_path: Path) -> None:
-    write_tidy(small(), tmp_path / "out", protocol="p1")
-    assert read(tmp_path / "out", PROTOCOL).protocol == "p1"
+    write_tidy(rating_study(load_protocol("p1")), small(), tmp_path / "out")
+    assert read(tmp_path / "out", STUDY).protocol == "p1"
     write({"protocol": 2}, tmp_path / "out" / "study.json")
     with pytest.raises(InputError, match="the protocol is 2"):
-        read(tmp_path / "out", PROTOCOL)
+        read(tmp_path / "out", STUDY)
     write_label_studio(small(), tmp_path / "export.json", load_protocol("p1"))
-    assert read(tmp_path / "export.json", PROTOCOL).protocol == "p1"
+    assert read(tmp_path / "export.json", STUDY).protocol == "p1"
 
 
 @settings(max_examples=150, deadline=None)
@@ -94,6 +101,6 @@ def test_no_bytes_make_reading_fail_in_an_undocumented_way(content: bytes, start
         path = Path(folder) / "given"
         path.write_bytes(start + content)
         try:
-            read(path, PROTOCOL)
+            read(path, STUDY)
         except PastaError as error:
             assert str(path) in str(error)

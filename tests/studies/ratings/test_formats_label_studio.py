@@ -15,18 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError
-from pasta.studies.ratings.formats.label_studio import from_name, read_label_studio
-from pasta.studies.ratings.formats.label_studio_writing import (
+from pasta.studies.base import Frames, Submission
+from pasta.studies.ratings.label_studio import (
     PICTURE_KEYS,
+    fractions,
+    from_name,
     labelling_config,
+    percents,
+    read_label_studio,
     task_data,
     write_label_studio,
     write_labelling_config,
     write_tasks,
 )
-from pasta.studies.ratings.formats.rows import fractions, percents
 from pasta.studies.ratings.protocol import load_protocol, versions
-from pasta.studies.ratings.records import Annotations, Submission
 from tests.studies.ratings.format_cases import (
     PROTOCOL,
     SAMPLES,
@@ -74,19 +76,19 @@ def test_answers_are_matched_by_the_name_of_their_control(tmp_path: Path) -> Non
     assert submission.findings == () and submission.protocol == "p2"
     assert submission.dropped == {"results of other controls": 1}
     found = typed(submission)
-    assert dict(zip(found.votes["question"], found.votes["rating"], strict=True)) == {
+    assert dict(zip(found["votes"]["question"], found["votes"]["rating"], strict=True)) == {
         "Q5": 2,
         "Q1": 4,
     }
-    assert found.votes["annotator_id"].unique().tolist() == ["labelstudio-7"]
+    assert found["votes"]["annotator_id"].unique().tolist() == ["labelstudio-7"]
     assert (
         submission.tables["votes"]["submitted_at"].tolist() == ["2024-03-09T22:16:08.728353Z"] * 2
     )
     assert submission.tables["votes"].index[0] == "task 41, annotation 1"
-    assert found.descriptions["text"].tolist() == ["ears\nfur"]
-    assert found.boxes[["x0", "y0", "x1", "y1"]].to_numpy().tolist() == [[0.1, 0.2, 0.405, 1.0]]
-    assert found.rankings["item"].tolist() == ITEMS
-    assert found.annotators["age"].isna().all()
+    assert found["descriptions"]["text"].tolist() == ["ears\nfur"]
+    assert found["boxes"][["x0", "y0", "x1", "y1"]].to_numpy().tolist() == [[0.1, 0.2, 0.405, 1.0]]
+    assert found["rankings"]["item"].tolist() == ITEMS
+    assert found["annotators"]["age"].isna().all()
 
 
 def test_cancelled_empty_and_older_annotations_are_dropped_and_counted(tmp_path: Path) -> None:
@@ -314,7 +316,7 @@ def test_small_annotations_come_back_from_an_export(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(any_annotations())
-def test_what_goes_out_comes_back(expected: Annotations) -> None:
+def test_what_goes_out_comes_back(expected: Frames) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "export.json"
         write_label_studio(expected, path, PROTOCOL)

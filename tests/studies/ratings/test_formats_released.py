@@ -14,15 +14,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError
-from pasta.studies.ratings.formats.files import Below, parse_json
-from pasta.studies.ratings.formats.released import FILE, PATHS, read_released
-from pasta.studies.ratings.formats.released_ids import TECHNIQUES, matched, read_name, stem
-from pasta.studies.ratings.formats.releasing import Rated, View, write_released
+from pasta.studies.base import Frames
+from pasta.studies.json_files import Below, parse_json
 from pasta.studies.ratings.rateable import published
-from pasta.studies.ratings.records import PARTS, Annotations
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.released import (
+    FILE,
+    PATHS,
+    TECHNIQUES,
+    Rated,
+    View,
+    matched,
+    read_name,
+    read_released,
+    stem,
+    write_released,
+)
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import ANSWERS
 from tests.studies.ratings.format_cases import (
     SAMPLES,
+    STUDY,
     any_annotations,
     assert_same,
     problems,
@@ -88,8 +99,8 @@ def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
         for person in range(1, 6)
         for question in QUESTIONS
     ]
-    frames = {"votes": PARTS["votes"].frame(votes)}
-    write_released(Annotations.of(frames), tmp_path / "release", "p2", rated)
+    frames = {"votes": ANSWERS["votes"].frame(votes)}
+    write_released(STUDY.frames(frames), tmp_path / "release", "p2", rated)
     entries = json.loads((tmp_path / "release" / FILE).read_text())
     for entry in entries:  # as in the release, which has none of our own keys
         del entry["sample_id"]
@@ -102,19 +113,19 @@ def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
     submission = read_released(tmp_path / "release")
     assert submission.findings == () and submission.dropped == {}
     found = typed(submission)
-    counts = found.votes["question"].value_counts().to_dict()
+    counts = found["votes"]["question"].value_counts().to_dict()
     assert counts == dict.fromkeys(QUESTIONS, 5 * len(samples))
-    pd.testing.assert_frame_equal(found.votes, _sorted_as(found.votes, frames["votes"]))
-    assert set(found.shown["sample_id"]) == set(samples)
-    kinds = found.shown.set_index("sample_id")["kind"]
+    pd.testing.assert_frame_equal(found["votes"], _sorted_as(found["votes"], frames["votes"]))
+    assert set(found["shown"]["sample_id"]) == set(samples)
+    kinds = found["shown"].set_index("sample_id")["kind"]
     assert kinds["coco/75/clip_qda/clip_qda"] == "concept"
     assert kinds["coco/75/gradcam/resnet50"] == "saliency"
-    root = Path(found.shown["root"].iloc[0])
-    assert all((root / path).is_file() for path in found.shown["activations"])
+    root = Path(found["shown"]["root"].iloc[0])
+    assert all((root / path).is_file() for path in found["shown"]["activations"])
 
 
 def _sorted_as(found: pd.DataFrame, expected: pd.DataFrame) -> pd.DataFrame:
-    key = list(PARTS["votes"].key)
+    key = list(ANSWERS["votes"].key)
     order = pd.MultiIndex.from_frame(found[key])
     return expected.set_index(key).loc[order].reset_index()
 
@@ -124,9 +135,9 @@ def test_an_imported_release_goes_out_again_with_its_files(tmp_path: Path) -> No
     first = typed(read_released(tmp_path / "first"))
     write_released(first, tmp_path / "second", "p2")
     second = typed(read_released(tmp_path / "second"))
-    moved = second.shown.assign(root=first.shown["root"])
+    moved = second["shown"].assign(root=first["shown"]["root"])
     assert len(moved) == 2
-    assert_same(Annotations.of({**second.parts(), "shown": moved}), first)
+    assert_same(STUDY.frames({**second, "shown": moved}), first)
 
 
 def test_numbers_of_images_find_the_known_sample_with_zeros_in_front() -> None:
@@ -172,7 +183,7 @@ def test_the_numbers_of_techniques_are_those_of_the_catalogue() -> None:
 
 
 def test_the_46_techniques_of_the_papers_are_rated_and_no_others() -> None:
-    from pasta.explanations.techniques import techniques
+    from pasta.explanations.catalog import techniques
 
     every = pd.DataFrame(
         [{"method": one.method, "backbone": one.backbone} for one in techniques(extras=True)]
@@ -297,7 +308,7 @@ def test_a_large_file_is_refused(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(any_annotations())
-def test_what_goes_out_comes_back(expected: Annotations) -> None:
+def test_what_goes_out_comes_back(expected: Frames) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_released(expected, Path(folder) / "out", protocol="p2")
         submission = read_released(Path(folder) / "out", known_samples=KNOWN)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.ratings.formats.tidy import read_tidy, write_tidy
-from pasta.studies.ratings.records import Annotations
+from pasta.studies.base import Frames
+from pasta.studies.reading import read_tidy, write_tidy
 from pasta.text_files import find_rows, write_csv
-from tests.studies.ratings.format_cases import any_annotations, assert_same, small, typed
+from tests.studies.ratings.format_cases import STUDY, any_annotations, assert_same, small, typed
 
 HEADER = "sample_id,annotator_id,question,rating"
 ROW = "coco/1/gradcam/resnet50,anna,Q1,4"
@@ -30,7 +30,7 @@ def file_of(folder: Path, content: bytes | str, name: str = "given.csv") -> Path
 
 def ratings(path: Path) -> list[tuple[int, str]]:
     """Line and rating of every vote."""
-    frame = read_tidy(path).tables["votes"]
+    frame = read_tidy(STUDY, path).tables["votes"]
     return list(zip(frame.index.tolist(), frame["rating"].astype(str), strict=True))
 
 
@@ -52,7 +52,7 @@ def ratings(path: Path) -> list[tuple[int, str]]:
     ids=["plain", "no-last-line-end", "windows", "old-mac", "bom", "semicolons", "tabs", "quotes"],
 )
 def test_spellings_of_the_same_table_are_read_alike(tmp_path: Path, content: bytes) -> None:
-    frame = read_tidy(file_of(tmp_path, content)).tables["votes"]
+    frame = read_tidy(STUDY, file_of(tmp_path, content)).tables["votes"]
     assert list(frame.columns) == HEADER.split(",")
     assert frame.astype(str).agg(",".join, axis=1).tolist() == [ROW, ROW_2]
     assert frame.index.tolist() == [2, 3] and frame.index.name == "place"
@@ -63,7 +63,7 @@ def test_places_are_lines_even_with_blank_lines_and_line_ends_in_cells(tmp_path:
     body = (
         '\ncoco/1/a/b,anna,"two\nlines"\n\ncoco/1/a/b,bob,one\r\n\r\ncoco/1/a/b,cid,"x ""y"""\n\n'
     )
-    frame = read_tidy(file_of(tmp_path, head + body)).tables["descriptions"]
+    frame = read_tidy(STUDY, file_of(tmp_path, head + body)).tables["descriptions"]
     assert frame.index.tolist() == [3, 6, 8]
     assert frame["text"].tolist() == ["two\nlines", "one", 'x "y"']
 
@@ -84,14 +84,14 @@ def test_places_are_lines_even_with_blank_lines_and_line_ends_in_cells(tmp_path:
 )
 def test_a_table_is_known_by_its_header(tmp_path: Path, columns: str, table: str) -> None:
     row = ",".join("x" for _ in columns.split(","))
-    submission = read_tidy(file_of(tmp_path, f"{columns}\n{row}\n"))
+    submission = read_tidy(STUDY, file_of(tmp_path, f"{columns}\n{row}\n"))
     assert list(submission.tables) == [table]
     assert list(submission.tables[table].columns) == columns.split(",")
 
 
 def test_rows_with_too_few_or_too_many_cells_are_findings_with_their_line(tmp_path: Path) -> None:
     text = f"{HEADER}\n{ROW}\n{ROW},6\n\n{ROW_2}\ncoco/1/gradcam/res"
-    submission = read_tidy(file_of(tmp_path, text))
+    submission = read_tidy(STUDY, file_of(tmp_path, text))
     assert [(one.place, one.found) for one in submission.findings] == [
         ("line 3", "5 instead of 4"),
         ("line 6", "1 instead of 4"),
@@ -118,42 +118,42 @@ def test_what_is_no_table_is_refused_with_a_reason(
     tmp_path: Path, content: bytes, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        read_tidy(file_of(tmp_path, content))
+        read_tidy(STUDY, file_of(tmp_path, content))
 
 
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     path = file_of(tmp_path, f"{HEADER}\n{ROW}\n")
     assert len(ratings(path)) == 1
     with pytest.raises(InputError, match=r"larger than 5e-05 MB"):
-        read_tidy(path, limit=50)
+        read_tidy(STUDY, path, limit=50)
 
 
 def test_a_missing_file_and_a_folder_without_tables_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
-        read_tidy(tmp_path / "nothing.csv")
+    with pytest.raises(InputError, match="no such file"):
+        read_tidy(STUDY, tmp_path / "nothing.csv")
     with pytest.raises(InputError, match="holds no CSV file"):
-        read_tidy(tmp_path)
+        read_tidy(STUDY, tmp_path)
 
 
 def test_annotators_are_read_along_and_a_table_comes_only_once(tmp_path: Path) -> None:
     votes = file_of(tmp_path, f"{HEADER}\n{ROW}\n")
     people = file_of(tmp_path, "annotator_id,age\nanna,30\n", "people.csv")
-    assert set(read_tidy(votes, people).tables) == {"votes", "annotators"}
+    assert set(read_tidy(STUDY, votes, people).tables) == {"votes", "annotators"}
     with pytest.raises(InputError, match="a second file with the votes table"):
-        read_tidy(votes, votes)
+        read_tidy(STUDY, votes, votes)
 
 
 def test_an_exported_folder_says_its_protocol(tmp_path: Path) -> None:
-    write_tidy(small(), tmp_path / "out", protocol="p1")
-    submission = read_tidy(tmp_path / "out")
-    assert submission.protocol == "p1"
+    write_tidy(STUDY, small(), tmp_path / "out")
+    submission = read_tidy(STUDY, tmp_path / "out")
+    assert submission.protocol == "p2"
     assert_same(typed(submission), small())
     with pytest.raises(PastaError, match="exists already"):
-        write_tidy(small(), tmp_path / "out", "p2")
+        write_tidy(STUDY, small(), tmp_path / "out")
 
 
 def test_both_ways_of_writing_give_the_same_bytes(tmp_path: Path) -> None:
-    plain = small().votes
+    plain = small()["votes"]
     write_csv(plain, tmp_path / "arrow.csv")
     quoted = plain.assign(annotator_id=['needs "quotes"', *plain["annotator_id"].iloc[1:]])
     write_csv(quoted, tmp_path / "module.csv")
@@ -166,10 +166,10 @@ def test_both_ways_of_writing_give_the_same_bytes(tmp_path: Path) -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(any_annotations())
-def test_what_goes_out_comes_back(expected: Annotations) -> None:
+def test_what_goes_out_comes_back(expected: Frames) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        write_tidy(expected, Path(folder) / "out", "p2")
-        assert_same(typed(read_tidy(Path(folder) / "out")), expected)
+        write_tidy(STUDY, expected, Path(folder) / "out")
+        assert_same(typed(read_tidy(STUDY, Path(folder) / "out")), expected)
 
 
 @settings(max_examples=300, deadline=None)
@@ -182,7 +182,7 @@ def test_no_bytes_make_the_reader_fail_in_an_undocumented_way(content: bytes) ->
     with tempfile.TemporaryDirectory() as folder:
         path = file_of(Path(folder), content)
         try:
-            submission = read_tidy(path)
+            submission = read_tidy(STUDY, path)
         except InputError:
             return
     (frame,) = submission.tables.values()
@@ -207,7 +207,7 @@ def test_rows_and_lines_agree_with_the_csv_module(table: list[list[str]]) -> Non
     with tempfile.TemporaryDirectory() as folder:
         head = "sample_id,annotator_id,text\n"
         path = file_of(Path(folder), head + text.getvalue())
-        frame = read_tidy(path).tables["descriptions"]
+        frame = read_tidy(STUDY, path).tables["descriptions"]
     assert frame.astype(str).to_numpy().tolist() == table
     assert (frame.index - 1).tolist() == starts
 

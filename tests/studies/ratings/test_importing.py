@@ -11,19 +11,13 @@ import pandas as pd
 import pytest
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.ratings.batches import ledger, merged, write_batch
-from pasta.studies.ratings.importing import (
-    Outcome,
-    SubmissionError,
-    import_file,
-    lock_of,
-    stored_folders,
-)
-from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.batches import ledger, merged, stored_folders, write_batch
+from pasta.studies.importing import Outcome, SubmissionError, import_file, lock_of
 from tests.conftest import names
 from tests.studies.ratings.submitted import (
-    SAMPLES,
+    STUDY,
     Row,
+    outside,
     people,
     stored,
     vote,
@@ -33,7 +27,7 @@ from tests.studies.ratings.submitted import (
 
 
 def imported(path: Path, root: Path, **options: Any) -> Outcome:
-    return import_file(path, root, pd.Index(SAMPLES), load_protocol("p2"), **options)
+    return import_file(path, STUDY, root, outside(), **options)
 
 
 def batch(outcome: Outcome) -> Path:
@@ -57,7 +51,7 @@ def test_a_file_becomes_a_batch_with_its_counts_and_a_line_in_the_ledger(
     assert names(root) == ["0001-f-vrier-2"] and outcome.message == "stored as batch 0001-f-vrier-2"
     assert outcome.questions == {f"Q{n}": 6 for n in range(1, 7)}
     assert (outcome.counts["votes"].new, outcome.counts["annotators"].new) == (36, 7)
-    line = ledger(root).iloc[0]
+    line = ledger(STUDY, root).iloc[0]
     assert (line["source"], line["format"], line["protocol"]) == ("Février (2)", "tidy", "p2")
     assert line["votes"] == 36 and line["replaced"] == 0 and len(line["sha256"]) == 64
     assert pd.Timestamp(line["imported_at"]).tzinfo is not None
@@ -79,8 +73,8 @@ def test_a_batch_holds_only_what_is_new(tmp_path: Path, root: Path) -> None:
     imported(tables(tmp_path, "first", votes((0, 1))), root)
     second = imported(tables(tmp_path, "second", votes((0, 1, 2))), root)
     assert second.counts["votes"].new == 18 and names(batch(second)) == ["batch.json", "votes.csv"]
-    everything = merged(stored_folders(root)).votes
-    pd.testing.assert_frame_equal(everything, stored(votes=votes((0, 1, 2))).votes)
+    everything = merged(STUDY, stored_folders(root))["votes"]
+    pd.testing.assert_frame_equal(everything, stored(votes=votes((0, 1, 2)))["votes"])
 
 
 def test_a_refused_file_stores_nothing_and_tells_every_problem(tmp_path: Path, root: Path) -> None:
@@ -97,30 +91,33 @@ def test_replace_overrules_and_is_counted(tmp_path: Path, root: Path) -> None:
     imported(tables(tmp_path, "first", [vote(rating=3), vote(1, rating=3)]), root)
     changed = tables(tmp_path, "changed", [vote(rating=4), vote(1, rating=3)])
     outcome = imported(changed, root, replace=True)
-    assert outcome.counts["votes"].replaced == 1 and ledger(root)["replaced"].tolist() == [0, 1]
-    assert merged(stored_folders(root)).votes["rating"].tolist() == [4, 3]
+    assert outcome.counts["votes"].replaced == 1 and ledger(STUDY, root)["replaced"].tolist() == [
+        0,
+        1,
+    ]
+    assert merged(STUDY, stored_folders(root))["votes"]["rating"].tolist() == [4, 3]
     back = imported(tmp_path / "first", root, replace=True)  # the same file can be meant again
     assert back.batch is not None
-    assert merged(stored_folders(root)).votes["rating"].tolist() == [3, 3]
+    assert merged(STUDY, stored_folders(root))["votes"]["rating"].tolist() == [3, 3]
 
 
 def test_simulated_votes_count_as_stored_first(tmp_path: Path, root: Path) -> None:
     simulated = tmp_path / "data" / "simulated"
     rows = [{**vote(rating=2), "simulated": "true"}]
-    write_batch(simulated, stored(votes=rows, annotators=people(0, simulated="true")), {})
+    write_batch(STUDY, simulated, stored(votes=rows, annotators=people(0, simulated="true")), {})
     real = tables(tmp_path, "real", [vote(rating=2)], annotators=people(0))
     with pytest.raises(SubmissionError, match="contradicts what is stored"):
         imported(real, root, simulated_folder=simulated)
     other = tables(tmp_path, "other", [vote(person=1)], annotators=people(1))
     imported(other, root, simulated_folder=simulated)
-    together = merged(stored_folders(root, simulated)).votes
+    together = merged(STUDY, stored_folders(root, simulated))["votes"]
     assert together["simulated"].tolist() == [True, False]
     assert stored_folders(root, tmp_path / "none") == [root / "0001-other"]
 
 
 def test_people_may_come_in_a_file_of_their_own(tmp_path: Path, root: Path) -> None:
     folder = tables(tmp_path, "both", votes())
-    outcome = imported(folder / "votes.csv", root, annotators=folder / "annotators.csv")
+    outcome = imported(folder / "votes.csv", root, people=folder / "annotators.csv")
     assert names(batch(outcome)) == ["annotators.csv", "batch.json", "votes.csv"]
     with pytest.raises(SubmissionError, match="annotator is not known"):
         imported(folder / "votes.csv", tmp_path / "elsewhere")
@@ -163,7 +160,7 @@ def test_imports_at_the_same_moment_wait_for_each_other(tmp_path: Path, root: Pa
     assert failed == []
     assert [name[:4] for name in names(root)] == ["0001", "0002", "0003", "0004"]
     pd.testing.assert_frame_equal(
-        merged(stored_folders(root)).votes, stored(votes=votes((0, 1, 2, 3))).votes
+        merged(STUDY, stored_folders(root))["votes"], stored(votes=votes((0, 1, 2, 3)))["votes"]
     )
     assert lock_of(root).exists() and lock_of(root).parent == root.parent
 

@@ -22,7 +22,8 @@ from pasta.studies.ratings.protocol import (
     study_protocol,
     versions,
 )
-from pasta.tables import QUESTIONS, RANKINGS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.tables import RANKINGS
 from tests.conftest import ROOT
 
 CHANGED = "With this perturbed image, to what extent has the explanation changed?"

@@ -10,18 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.box_bias import MEASURES, box_measures
-from pasta import tables
+from pasta import store, tables
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import METHODS
 from pasta.layout import Group
 from pasta.registry import Entry
 from pasta.seeds import generator
+from pasta.studies.batches import merged, stored_folders, write_tables
+from pasta.studies.importing import import_file
 from pasta.studies.ratings.aggregate import aggregate
-from pasta.studies.ratings.batches import merged
-from pasta.studies.ratings.formats.tidy import write_tidy
-from pasta.studies.ratings.importing import import_file, stored_folders
+from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
 from pasta.studies.ratings.plan import make_plan
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import (
@@ -34,7 +33,9 @@ from pasta.studies.ratings.rateable import (
     read_all,
 )
 from pasta.studies.ratings.simulation.study import simulate
-from pasta.studies.ratings.study import Study, write_tables
+from pasta.studies.ratings.study import rating_study
+from pasta.studies.ratings.tables import VOTES
+from pasta.studies.reading import write_tidy
 from tests.studies.ratings.simulation_study import parameters
 from tests.studies.ratings.small_group import IMAGES, SIDE, WORDS, Values, sample, write_group
 
@@ -148,13 +149,15 @@ def test_a_users_own_method_is_planned_simulated_imported_and_labelled(
     own = {sample(image, TOY) for image in range(3)}
     assert own < set(plan["sample_id"])
     protocol = load_protocol("p2")
-    study = simulate([group], plan, parameters(), 0, protocol)
-    write_tidy(study.annotations, tmp_path / "votes", protocol.version)
-    root = tmp_path / "batches"
-    import_file(tmp_path / "votes", root, pd.Index(candidates["sample_id"]), protocol)
-    stored = merged(stored_folders(root))
-    write_tables(stored, candidates, tmp_path / "stored")
-    assert set(Study(tmp_path / "stored", [group]).votes["sample_id"]) > own
-    labels = aggregate(stored.votes)
+    study = rating_study(protocol)
+    simulated = simulate([group], plan, parameters(), 0, protocol)
+    write_tidy(study, simulated.frames, tmp_path / "votes")
+    root, outside = tmp_path / "batches", {"explanations": candidates[["sample_id"]]}
+    import_file(tmp_path / "votes", study, root, outside)
+    stored = merged(study, stored_folders(root))
+    write_tables(study, stored, outside, tmp_path / "stored")
+    votes = store.read(tmp_path / "stored" / "votes.parquet", VOTES)
+    assert set(votes["sample_id"]) > own
+    labels = aggregate(stored["votes"])
     assert own < set(labels["sample_id"])
     assert (labels.loc[labels["sample_id"].isin(own), "n_votes"] == 5).all()

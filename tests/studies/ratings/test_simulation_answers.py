@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from pasta import tables
+from pasta.contracts import check
 from pasta.datasets.vocabulary import VOCABULARIES
+from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.simulation.descriptions import (
     FORMS,
@@ -21,9 +23,8 @@ from pasta.studies.ratings.simulation.descriptions import (
     sentence,
     write_texts,
 )
-from pasta.studies.ratings.simulation.rankings import POSITIONS, draw_rankings, utilities
+from pasta.studies.ratings.simulation.raters import POSITIONS, draw_rankings, utilities
 from pasta.tables import BOX
-from pasta.validation import check
 from tests.studies.ratings.simulation_study import annotator_names, parameters
 
 IMAGES = ["0001", "0002", "0003", "0004"]  # the last has no parts
@@ -96,7 +97,7 @@ def test_answers_do_not_depend_on_the_order_of_tasks_but_on_the_seed() -> None:
 def test_texts_name_what_was_mentioned_and_nothing_else() -> None:
     found = choose(tasks(), regions(), seed=0)
     texts = write_texts(tasks(), found, seed=0)
-    check(texts, tables.DESCRIPTIONS)
+    check(texts, rating_tables.DESCRIPTIONS)
     assert len(texts) == len(tasks()) and texts["simulated"].all()
     named = found.groupby(["sample_id", "annotator_id"])["concept"].agg(set)
     for row in texts.itertuples(index=False):
@@ -131,7 +132,7 @@ def test_other_words_are_for_concepts_that_exist() -> None:
 def test_boxes_fulfil_their_contract_however_unsteady_the_hand(jitter: float) -> None:
     found = choose(tasks(), regions(), seed=0)
     boxes = draw_boxes(found, jitter, seed=0)
-    check(boxes, tables.BOXES)
+    check(boxes, rating_tables.BOXES)
     assert len(boxes) == len(found)
 
 
@@ -145,13 +146,13 @@ def test_a_study_without_parts_has_no_boxes() -> None:
     none = choose(tasks(), regions().iloc[:0], seed=0)
     boxes = draw_boxes(none, 0.1, seed=0)
     assert boxes.empty
-    check(boxes, tables.BOXES)
+    check(boxes, rating_tables.BOXES)
     assert (write_texts(tasks(), none, seed=0)["text"].str.len() > 0).all()
 
 
 def test_rankings_are_permutations() -> None:
     rankings = draw_rankings(NAMES, ITEMS, parameters(), seed=0)
-    check(rankings, tables.RANKED)
+    check(rankings, rating_tables.RANKED)
     for (_, question), mine in rankings.groupby(["annotator_id", "question"]):
         assert set(mine["item"]) == set(ITEMS[str(question)])
         assert sorted(mine["position"]) == list(range(1, len(mine) + 1))

@@ -10,9 +10,15 @@ import pytest
 
 from pasta.datasets.stored import class_parts
 from pasta.seeds import generator
-from pasta.studies.ratings.simulation.properties import distance, overlap, spread
-from pasta.studies.ratings.simulation.quality import LIMIT, qualities, standardised
-from pasta.tables import QUESTIONS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.simulation.quality import (
+    LIMIT,
+    distance,
+    overlap,
+    qualities,
+    spread,
+    standardised,
+)
 from tests.studies.ratings.simulation_study import parameters
 
 INSIDE = np.array([[True, True, False, False, False, False, False, False]])

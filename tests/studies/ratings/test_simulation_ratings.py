@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasta import tables
+from pasta.contracts import check
 from pasta.errors import PastaError
 from pasta.seeds import generator
-from pasta.studies.ratings.simulation.raters import annotators_table, draw_raters
-from pasta.studies.ratings.simulation.ratings import rate
-from pasta.tables import QUESTIONS
-from pasta.validation import check
+from pasta.studies.ratings import tables as rating_tables
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.simulation.raters import annotators_table, draw_raters, rate
 from tests.studies.ratings.simulation_study import (
     annotator_names,
     parameters,
@@ -26,7 +25,7 @@ PARAMS = parameters()
 QUALITIES = synthetic_qualities(0, samples=40)
 PLAN = plan_for(QUALITIES["sample_id"], 0, annotators=7)
 RATERS = draw_raters(annotator_names(7), PARAMS.raters, 0)
-KEY = list(tables.VOTES.key)
+KEY = list(rating_tables.VOTES.key)
 
 
 def test_stars_follow_the_formula_vote_by_vote() -> None:
@@ -55,9 +54,9 @@ def test_stars_follow_the_formula_vote_by_vote() -> None:
 
 def test_votes_fulfil_their_contract() -> None:
     annotators = annotators_table(RATERS)
-    check(annotators, tables.ANNOTATORS)
+    check(annotators, rating_tables.ANNOTATORS)
     votes = rate(QUALITIES, RATERS, PLAN, PARAMS, seed=0)
-    check(votes, tables.VOTES, {"annotators": annotators})
+    check(votes, rating_tables.VOTES, {"annotators": annotators})
     assert votes["simulated"].all() and annotators["simulated"].all()
     assert votes["submitted_at"].notna().all()
     assert votes[KEY].equals(votes[KEY].sort_values(KEY, ignore_index=True))
@@ -134,7 +133,7 @@ def test_demographics_that_were_not_stated_are_missing_and_still_known_as_truth(
     params = parameters({**PARAMS.raters.model_dump(), "unstated": 1.0})
     raters = draw_raters(annotator_names(5), params.raters, 0)
     table = annotators_table(raters)
-    check(table, tables.ANNOTATORS)
+    check(table, rating_tables.ANNOTATORS)
     assert table[["age", "sex", "country"]].isna().all(axis=None)
     assert raters[["age", "sex", "country"]].notna().all(axis=None)
 

@@ -19,9 +19,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pasta.studies.ratings.simulation.raters import draw_raters
-from pasta.studies.ratings.simulation.ratings import rate
-from pasta.tables import QUESTIONS, STARS
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.simulation.raters import draw_raters, rate
+from pasta.studies.ratings.tables import STARS
 from tests.studies.ratings.simulation_study import (
     NOTHING_PLANTED,
     RATERS,

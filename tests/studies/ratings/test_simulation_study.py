@@ -10,17 +10,18 @@ import pandas as pd
 import pytest
 
 from pasta.config import load_params
+from pasta.contracts import check
 from pasta.explanations.attribution import shown_maps
 from pasta.layout import Group
 from pasta.seeds import generator
-from pasta.studies.ratings.batches import read_batch
+from pasta.studies.batches import read_batch, write_simulated
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import explained
-from pasta.studies.ratings.records import PARTS
-from pasta.studies.ratings.simulation.properties import measure, overlap, spread
-from pasta.studies.ratings.simulation.study import simulate, simulated_study, write_study
-from pasta.tables import QUESTIONS
-from pasta.validation import check
+from pasta.studies.ratings.settings import QUESTIONS
+from pasta.studies.ratings.simulation.quality import measure, overlap, spread
+from pasta.studies.ratings.simulation.study import simulate, simulated_study
+from pasta.studies.ratings.study import ratings
+from pasta.studies.ratings.tables import ANSWERS
 from tests.conftest import ROOT, names
 from tests.studies.ratings.simulation_study import parameters, plan_for
 from tests.studies.ratings.small_group import IMAGES, SIDE, WORDS, sample, write_group
@@ -62,10 +63,10 @@ def test_a_study_fulfils_every_contract_and_says_that_it_is_simulated(group: Gro
     explanations = explained([group])
     plan = plan_for(explanations["sample_id"], 0)
     done = simulate([group], plan, parameters(), seed=0, protocol=PROTOCOL)
-    parts = done.annotations.parts()
-    parents = {"explanations": explanations, "annotators": done.annotations.annotators}
+    parts = done.frames
+    parents = {"explanations": explanations, "annotators": done.frames["annotators"]}
     for name, frame in parts.items():
-        check(frame, PARTS[name], parents)
+        check(frame, ANSWERS[name], parents)
         assert name == "shown" or frame["simulated"].all()
     assert len(parts["votes"]) == len(plan) * len(QUESTIONS)
     assert len(parts["descriptions"]) == len(plan)
@@ -90,9 +91,9 @@ def test_a_study_does_not_depend_on_the_order_of_its_plan(group: Group) -> None:
     shuffled = plan.sample(frac=1, random_state=2)
     mixed = simulate([group], shuffled, parameters(), seed=4, protocol=PROTOCOL)
     other = simulate([group], plan, parameters(), seed=5, protocol=PROTOCOL)
-    for name, frame in first.annotations.parts().items():
-        pd.testing.assert_frame_equal(frame, mixed.annotations.parts()[name])
-    assert not first.annotations.votes.equals(other.annotations.votes)
+    for name, frame in first.frames.items():
+        pd.testing.assert_frame_equal(frame, mixed.frames[name])
+    assert not first.frames["votes"].equals(other.frames["votes"])
 
 
 def test_a_map_is_judged_by_the_sign_of_its_method_not_by_its_values(tmp_path: Path) -> None:
@@ -121,10 +122,10 @@ def test_two_groups_of_a_dataset_are_one_study_whoever_measures_them_in_whatever
     done = simulate([group, second], plan, parameters(), seed=0, protocol=PROTOCOL)
     monkeypatch.setenv("PASTA_WORKERS", "2")
     turned = simulate([second, group], plan, parameters(), seed=0, protocol=PROTOCOL)
-    for name, frame in done.annotations.parts().items():
-        pd.testing.assert_frame_equal(frame, turned.annotations.parts()[name])
+    for name, frame in done.frames.items():
+        pd.testing.assert_frame_equal(frame, turned.frames[name])
     assert len(done.truth["properties"]) == 9
-    assert not done.annotations.boxes.duplicated(["sample_id", "annotator_id", "x0", "y1"]).any()
+    assert not done.frames["boxes"].duplicated(["sample_id", "annotator_id", "x0", "y1"]).any()
 
 
 def test_the_stage_leaves_a_batch_and_what_was_planted_and_no_clock(
@@ -133,18 +134,19 @@ def test_the_stage_leaves_a_batch_and_what_was_planted_and_no_clock(
     params = load_params(ROOT / "params.yaml")
     settings = params.annotations.model_copy(update={"annotators": 6})
     params = params.model_copy(update={"annotations": settings})
-    out = [tmp_path / "first", tmp_path / "second"]
-    for folder in out:
-        study = simulated_study([group], params)
-        write_study(study, params, folder / "batch", folder / "planted")
-        write_study(study, params, folder / "batch", folder / "planted")  # may be there already
-    assert names(out[0] / "planted") == [
+    study, out = ratings(params), [tmp_path / "first", tmp_path / "second"]
+    for root in out:
+        simulated = simulated_study([group], params)
+        write_simulated(study, simulated, root)
+        write_simulated(study, simulated, root)  # may be there already
+    assert names(out[0] / study.planted_folder) == [
         "planted.json", "properties.parquet", "quality.parquet", "raters.parquet",
     ]  # fmt: skip
-    for part in ("batch", "planted"):
-        for file in (out[0] / part).iterdir():
-            assert file.read_bytes() == (out[1] / part / file.name).read_bytes(), file.name
-    assert len(read_batch(out[0] / "batch").votes) == 6 * 5 * len(QUESTIONS)
+    for folder in (study.simulated_folder, study.planted_folder):
+        for file in (out[0] / folder).iterdir():
+            assert file.read_bytes() == (out[1] / folder / file.name).read_bytes(), file.name
+    batch = read_batch(study, out[0] / study.simulated_folder)
+    assert len(batch["votes"]) == 6 * 5 * len(QUESTIONS)
     imported = settings.model_copy(update={"source": "imported"})
     nothing = simulated_study([], params.model_copy(update={"annotations": imported}))
-    assert nothing.annotations.votes.empty
+    assert nothing.frames["votes"].empty

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pasta import tables
 from pasta.seeds import generator
+from pasta.studies.ratings.tables import BOXES
 from pasta.tables import BOX
 
 MOST = 4  # parts that one annotator mentions
@@ -132,7 +132,7 @@ def draw_boxes(mentions: pd.DataFrame, jitter: float, seed: int) -> pd.DataFrame
     frame = mentions[["sample_id", "annotator_id"]].assign(box=mentions["order"].astype("int64"))
     frame[list(BOX)] = np.round(np.concatenate([low, high], axis=1), 4)
     frame["simulated"] = True
-    frame = frame.sort_values(list(tables.BOXES.key), ignore_index=True)
+    frame = frame.sort_values(list(BOXES.key), ignore_index=True)
     return frame.astype({"sample_id": "str", "annotator_id": "str"})
 
 

@@ -1,45 +1,31 @@
-"""A whole simulated study, from stored explanations and a plan, and what it leaves on disk."""
+"""A whole simulated study, from stored explanations and a plan."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from pasta import store, tables
-from pasta.compute import map_all
+from pasta import tables
 from pasta.config import Params
 from pasta.layout import Group
-from pasta.studies.ratings.batches import write_batch
+from pasta.processes import map_all
+from pasta.studies.base import Simulated, complete_frames
 from pasta.studies.ratings.plan import make_plan
 from pasta.studies.ratings.protocol import Protocol, study_protocol
 from pasta.studies.ratings.rateable import rateable, read_all
-from pasta.studies.ratings.records import Annotations
 from pasta.studies.ratings.settings import SimulationParams
 from pasta.studies.ratings.simulation.descriptions import choose, draw_boxes, write_texts
-from pasta.studies.ratings.simulation.properties import measure
-from pasta.studies.ratings.simulation.quality import qualities
-from pasta.studies.ratings.simulation.rankings import draw_rankings
-from pasta.studies.ratings.simulation.raters import annotators_table, draw_raters
-from pasta.studies.ratings.simulation.ratings import rate
+from pasta.studies.ratings.simulation.quality import measure, qualities
+from pasta.studies.ratings.simulation.raters import (
+    annotators_table,
+    draw_rankings,
+    draw_raters,
+    rate,
+)
+from pasta.studies.ratings.tables import ANSWERS
 
 LITTLE = 20_000  # samples whose explanations are measured in seconds
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """What the raters said, and what is really behind it.
-
-    ``truth`` has ``effects`` (the parameters, ready for JSON), ``seed``, and the frames ``raters``
-    (demographics and traits of each annotator), ``properties`` and ``quality`` (of each sample).
-    """
-
-    annotations: Annotations
-    truth: dict[str, Any]
 
 
 def simulate(
@@ -51,6 +37,8 @@ def simulate(
 ) -> Simulated:
     """Let simulated raters carry out a plan (sample_id, annotator_id, position).
 
+    The truth behind the votes is ``effects`` (the parameters), ``seed``, and the frames ``raters``
+    (demographics and traits of each annotator), ``properties`` and ``quality`` (of each sample).
     Every explanation of the groups takes part in standardising the properties, planned or not, so
     that a longer plan does not change the votes of a shorter one.
     """
@@ -77,15 +65,13 @@ def simulate(
         "properties": properties.sort_values("sample_id", ignore_index=True),
         "quality": quality,
     }
-    return Simulated(Annotations.of(parts), truth)
+    return Simulated(complete_frames(ANSWERS, parts), truth)
 
 
-def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
-    """The planned study carried out by simulated raters; an empty one if real people rate."""
+def planned(groups: Sequence[Group], params: Params) -> pd.DataFrame:
+    """The plan that the parameters describe: sample_id, annotator_id, position."""
     settings = params.annotations
-    if settings.source == "imported":
-        return Simulated(Annotations.of({}), {})
-    plan = make_plan(
+    return make_plan(
         rateable(groups, settings.extras),
         settings.annotators,
         settings.votes,
@@ -93,26 +79,12 @@ def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
         settings.samples,
         settings.techniques_per_image,
     )
+
+
+def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
+    """The planned study carried out by simulated raters; an empty one if real people rate."""
+    settings = params.annotations
+    if settings.source == "imported":
+        return Simulated(complete_frames(ANSWERS, {}), {})
+    plan = planned(groups, params)
     return simulate(groups, plan, settings.simulation, params.seed, study_protocol(params))
-
-
-def write_study(study: Simulated, params: Params, batch: Path, planted: Path) -> None:
-    """Write a batch, and beside it what is true of the raters and the samples."""
-    about = {
-        "number": 0,
-        "source": "simulated raters",
-        "format": "simulated",
-        "protocol": params.annotations.protocol,
-        "sha256": "",
-        "imported_at": "",
-        "replaced": 0,
-    }
-    for folder in (batch, planted):
-        shutil.rmtree(folder, ignore_errors=True)
-    write_batch(batch, study.annotations, about)
-    frames = {name: part for name, part in study.truth.items() if isinstance(part, pd.DataFrame)}
-    plain = {name: part for name, part in study.truth.items() if name not in frames}
-    store.write_json(plain, planted / "planted.json")
-    for name, frame in frames.items():
-        with store.atomic(planted / f"{name}.parquet") as temporary:
-            frame.to_parquet(temporary, index=False)

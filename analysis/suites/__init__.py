@@ -1,1 +1,0 @@
-"""Suites: every table that a report needs, from tidy frames; what is missing is said."""

@@ -1,0 +1,182 @@
+"""`pasta study`: check and import the answers of any study, list what was imported, export it.
+
+A study of its own folder may have further commands, such as `pasta study ratings plan`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pasta.studies.registry import study_names, study_packages
+
+if TYPE_CHECKING:
+    from pasta.studies.base import Study
+    from pasta.studies.importing import Outcome
+
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="tables as CSV (a file or a folder), or JSON in a format of the study; for ratings: "
+        "the released human_annotations.json (or its folder), or Label Studio's export"
+    ),
+]
+People = Annotated[
+    Path | None,
+    typer.Option("--people", "--annotators", help="CSV of who took part, such as annotator_id,age"),
+]
+Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
+
+
+app = typer.Typer(
+    help="Run a study with people: plan it, check and import answers, hand them on.\n\n"
+    "New answers have arrived: `pasta study ratings check FILE`, then "
+    "`pasta study ratings import FILE` and `dvc repro`. The rating study is also called "
+    "`pasta annotations`.",
+    no_args_is_help=True,
+)
+
+
+def study_app(name: str) -> typer.Typer:
+    """The commands of a study: its own, and those that every study has."""
+    about, own = f"The study {name!r}: check and import its answers.", None
+    if name in study_packages() and importlib.util.find_spec(f"pasta.studies.{name}.commands"):
+        own = importlib.import_module(f"pasta.studies.{name}.commands").app
+        about = own.info.help
+    made = typer.Typer(help=about, no_args_is_help=True)
+    if own is not None:
+        made.registered_commands += own.registered_commands
+    taken = {one.name or getattr(one.callback, "__name__", "") for one in made.registered_commands}
+
+    @made.command("check")
+    def check(file: File, people: People = None, replace: Replace = False) -> None:
+        """Say whether a file of answers could be imported, and if not, everything wrong in it."""
+        _check(name, file, people, replace)
+
+    @made.command("import")
+    def import_(
+        file: File,
+        people: People = None,
+        replace: Replace = False,
+        track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
+    ) -> None:
+        """Store the answers of a file, all or none. The same file twice changes nothing."""
+        _import(name, file, people, replace, track)
+
+    @made.command("batches")
+    def batches() -> None:
+        """List what was imported: number, source, time and counts."""
+        _list_batches(name)
+
+    if "export" not in taken:
+
+        @made.command("export")
+        def export(out: Annotated[Path, typer.Argument(help="a new folder")]) -> None:
+            """Write all stored answers as CSV, so that they can be imported elsewhere."""
+            from pasta.studies.batches import merged, project_batches
+            from pasta.studies.reading import write_tidy
+
+            study, root = _load(name)
+            answers = merged(study, project_batches(study, root))
+            write_tidy(study, answers, out)
+            main = study.main.table.name
+            typer.echo(f"wrote {len(answers[main]):,} {main} to {out}")
+
+    return made
+
+
+def _load(name: str) -> tuple[Study, Path]:
+    from pasta.config import load_params
+    from pasta.paths import project_root
+    from pasta.studies.registry import load_study
+
+    return load_study(name, load_params()), project_root()
+
+
+def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.checking import Known, check, summary
+    from pasta.studies.reading import read
+
+    study, root = _load(name)
+    outside = study.outside(root)
+    submission = read(file, study, outside, people)
+    known = Known(outside, merged(study, project_batches(study, root)))
+    checked = check(submission, study, known, replace)
+    for reason, number in submission.dropped.items():
+        typer.echo(f"left out: {number} {reason}")
+    for line in summary(checked.findings):
+        typer.echo(line)
+    if checked.findings:
+        typer.echo(f"{file}: {len(checked.findings)} problems; nothing could be imported")
+        raise typer.Exit(1)
+    for table, counts in checked.counts.items():
+        if counts.new or counts.known:
+            typer.echo(f"{table}: {counts.new} new, {counts.known} stored already")
+    typer.echo(f"{file}: everything is in order")
+
+
+def _import(name: str, file: Path, people: Path | None, replace: bool, track: bool) -> None:
+    from pasta.studies.importing import import_file
+
+    study, root = _load(name)
+    folder = root / study.batch_folder
+    simulated = root / study.simulated_folder
+    outcome = import_file(file, study, folder, study.outside(root), replace, simulated, people)
+    _print_outcome(outcome, study)
+    if outcome.batch is None:
+        return
+    if track:
+        _keep(folder)
+    typer.echo("next: `dvc repro` brings labels and reports up to date")
+
+
+def _list_batches(name: str) -> None:
+    from pasta.commands.show import print_table
+    from pasta.studies.batches import ledger
+
+    study, root = _load(name)
+    table = ledger(study, root / study.batch_folder)
+    if table.empty:
+        typer.echo("nothing was imported yet")
+        return
+    counted = [name for name in study.parts if table[name].any()]
+    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256"]
+    table["sha256"] = table["sha256"].str[:12]
+    rows = table[columns].astype(str).to_numpy().tolist()
+    titles = [name.replace("imported_at", "imported") for name in columns]
+    print_table("Imported batches", titles, rows, numbers=["number", "replaced", *counted])
+
+
+def _print_outcome(outcome: Outcome, study: Study) -> None:
+    typer.echo(outcome.message)
+    for reason, number in outcome.dropped.items():
+        typer.echo(f"left out: {number} {reason}")
+    for name, counts in outcome.counts.items():
+        if counts.rows:
+            over = f", {counts.replaced} replaced" if counts.replaced else ""
+            typer.echo(f"{name}: {counts.new} new, {counts.known} stored already{over}")
+    if outcome.questions:
+        shares = ", ".join(f"{name} {number}" for name, number in outcome.questions.items())
+        typer.echo(f"new {study.main.table.name} by question: {shares}")
+
+
+def _keep(folder: Path) -> None:
+    """Let DVC take the batches into its cache, so that nothing is lost with a work tree."""
+    command = [sys.executable, "-m", "dvc", "add", "--quiet", str(folder)]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=folder.parent, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        typer.echo(f"stored, but `dvc add` failed: {done.stderr.strip()}", err=True)
+        raise typer.Exit(1)
+
+
+for _name in study_names():
+    app.add_typer(study_app(_name), name=_name)

@@ -1,0 +1,160 @@
+"""Importing: a file of answers becomes a stored batch, or nothing changes at all.
+
+Imports wait for each other. One that is killed leaves at most a hidden temporary folder, which the
+next one removes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pasta import store
+from pasta.errors import PastaError
+from pasta.studies.base import Finding, Frames, Study, Submission
+from pasta.studies.batches import (
+    describe,
+    list_batches,
+    merged,
+    number_of,
+    sha256,
+    stored_folders,
+    write_batch,
+)
+from pasta.studies.checking import Checked, Counts, Known, check, summary
+from pasta.studies.reading import read
+
+_LONGEST_SLUG = 40
+
+
+class SubmissionError(PastaError):
+    """A submission was refused; ``findings`` has every problem, the message the first of each."""
+
+    def __init__(self, source: str, findings: tuple[Finding, ...]) -> None:
+        self.findings = findings
+        number = "1 problem" if len(findings) == 1 else f"{len(findings)} problems"
+        lines = [f"{source}: {number}, nothing was stored", *summary(findings)]
+        super().__init__("\n  ".join(lines))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an import did."""
+
+    batch: Path | None  # the new folder; None if everything was known already
+    message: str
+    counts: Mapping[str, Counts] = field(default_factory=dict)  # by table
+    questions: Mapping[str, int] = field(default_factory=dict)  # new answers by question
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rightly left out, by reason
+
+
+def import_file(
+    path: Path,
+    study: Study,
+    root: Path,
+    outside: Frames,
+    replace: bool = False,
+    simulated_folder: Path | None = None,
+    people: Path | None = None,
+) -> Outcome:
+    """Read a file in any format of a study and store what is new in it as a batch below ``root``.
+
+    Parameters
+    ----------
+    path
+        A file, or a folder of files.
+    study
+        The study that the answers belong to.
+    root
+        The folder of the batches.
+    outside
+        The tables that answers refer to, such as explanations.
+    replace
+        Let the file overrule what is stored.
+    simulated_folder
+        A batch that counts as stored before all others, if it is there.
+    people
+        A CSV file with who took part, to be read along.
+
+    Raises
+    ------
+    SubmissionError
+        If anything is wrong; nothing is stored then.
+    """
+    digest = source_digest(path, people)
+    with store.exclusive(lock_of(root)):
+        if root.is_dir():
+            store.sweep_folders(root)
+        twin = None if replace else _twin(study, root, digest)
+        if twin is not None:
+            return Outcome(None, f"already imported as batch {twin.name}: nothing changes")
+        submission = read(path, study, outside, people)
+        stored = merged(study, stored_folders(root, simulated_folder))
+        return _store(submission, study, Known(outside, stored), replace, root, digest)
+
+
+def lock_of(root: Path) -> Path:
+    """The lock file of a folder of batches; it stands beside it, so it is no part of the data."""
+    return root.with_name(f".{root.name}.lock")
+
+
+def source_digest(path: Path, people: Path | None = None) -> str:
+    """The sha256 of what is imported: a file, or the tables and JSON files of a folder."""
+    files = [path]
+    if path.is_dir():
+        files = sorted(one for one in path.iterdir() if one.suffix.lower() in (".csv", ".json"))
+    files += [people] if people is not None else []
+    try:
+        digests = [sha256(file) for file in files]
+    except OSError as error:
+        raise PastaError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(digests) == 1:
+        return digests[0]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
+def _store(
+    submission: Submission, study: Study, known: Known, replace: bool, root: Path, digest: str
+) -> Outcome:
+    """Check and write; the caller holds the lock."""
+    checked = check(submission, study, known, replace)
+    if checked.new is None:
+        raise SubmissionError(submission.source, checked.findings)
+    numbers = (checked.counts, study.tally(checked.new), submission.dropped)
+    if not any(counts.new for counts in checked.counts.values()):
+        return Outcome(None, "everything in it is stored already: nothing changes", *numbers)
+    number = max(map(number_of, list_batches(root)), default=0) + 1
+    folder = root / f"{number:04d}-{_slug(submission.source, study)}"
+    write_batch(study, folder, checked.new, _about(submission, study, number, digest, checked))
+    return Outcome(folder, f"stored as batch {folder.name}", *numbers)
+
+
+def _about(
+    submission: Submission, study: Study, number: int, digest: str, checked: Checked
+) -> dict[str, Any]:
+    return {
+        "number": number,
+        "source": submission.source,
+        "format": submission.format,
+        "protocol": study.version,
+        "sha256": digest,
+        "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "replaced": sum(counts.replaced for counts in checked.counts.values()),
+        "dropped": dict(submission.dropped),
+    }
+
+
+def _twin(study: Study, root: Path, digest: str) -> Path | None:
+    """The batch that was made of the same file."""
+    batches = list_batches(root)
+    return next((one for one in batches if describe(study, one).get("sha256") == digest), None)
+
+
+def _slug(source: str, study: Study) -> str:
+    stem = Path(source).stem.lower()
+    return re.sub(r"[^a-z0-9]+", "-", stem)[:_LONGEST_SLUG].strip("-") or study.main.table.name

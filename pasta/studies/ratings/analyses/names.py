@@ -1,0 +1,64 @@
+"""Between this study and :mod:`analysis`: columns, words, and what is known of a sample."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+
+GENERIC = {"sample_id": "unit", "annotator_id": "rater", "question": "item"}
+WORDS = {"unit": "sample", "rater": "annotator", "item": "question"}
+DESCRIBED = ("method", "backbone", "kind", "image_id", "dataset")
+_TEXTS = ["note", "reason", "term", "why"]
+
+
+def generic(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of the study with the column names that :mod:`analysis` uses."""
+    return frame.rename(columns=GENERIC)
+
+
+def named(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of :mod:`analysis` with the column names and the words of this study."""
+    words = re.compile(rf"\b({'|'.join(WORDS)})(s?)\b")
+    table = table.rename(columns={name: own for own, name in GENERIC.items()})
+    for column in table.columns.intersection(_TEXTS):
+        table[column] = [
+            words.sub(lambda found: WORDS[found[1]] + found[2], text)
+            if isinstance(text, str)
+            else text
+            for text in table[column]
+        ]
+    return table
+
+
+def describe_samples(samples: pd.DataFrame) -> pd.DataFrame:
+    """A frame by sample_id with technique, method, backbone, kind and image; missing is None.
+
+    ``technique`` is taken as it is or made of method and backbone; ``image`` is made of dataset
+    and image_id, because images of two datasets may have the same number.
+    """
+    if "sample_id" not in samples:
+        raise ValueError("the samples have no column sample_id")
+    frame = samples.drop_duplicates("sample_id").set_index("sample_id")
+    known = pd.DataFrame(index=frame.index)
+    for name in DESCRIBED:
+        known[name] = frame[name].astype(object) if name in frame else None
+    if "technique" in frame:
+        known["technique"] = frame["technique"].astype(object)
+    else:
+        known["technique"] = _joined(known["method"], known["backbone"])
+    known["image"] = known["image_id"]
+    if "dataset" in frame:
+        known["image"] = _joined(known["dataset"], known["image_id"])
+    return known
+
+
+def _joined(first: pd.Series, second: pd.Series) -> pd.Series:
+    there = first.notna().tolist(), second.notna().tolist()
+    names: list[str | None] = []
+    for one, two, has_one, has_two in zip(first, second, *there, strict=True):
+        if has_one and has_two:
+            names.append(f"{one}/{two}")
+        else:
+            names.append(str(one) if has_one else str(two) if has_two else None)
+    return pd.Series(names, index=first.index, dtype=object)

@@ -1,0 +1,157 @@
+"""`pasta study ratings`, or `pasta annotations`: what only the rating study has.
+
+Imports stand in the functions: the command line must be light.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.studies.base import Study
+    from pasta.studies.ratings.protocol import Protocol
+
+app = typer.Typer(
+    help="Plan a rating study, check and import its votes, and hand them on.\n\n"
+    "New votes have arrived: `pasta study ratings check FILE`, then "
+    "`pasta study ratings import FILE` and `dvc repro`.",
+)
+
+
+@app.command()
+def plan(
+    annotators: Annotated[
+        int | None, typer.Option(min=1, help="how many people; default: params")
+    ] = None,
+    votes: Annotated[int | None, typer.Option(min=1, help="people for each sample")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="a random subset of so many samples, as in P1")
+    ] = None,
+    techniques_per_image: Annotated[
+        int | None, typer.Option(min=1, help="so many techniques of each image, as in P2")
+    ] = None,
+    unrated: Annotated[bool, typer.Option("--unrated", help="only samples without votes")] = False,
+    seed: Annotated[int | None, typer.Option(help="another seed gives another plan")] = None,
+    out: Annotated[Path | None, typer.Option(help="write the plan to this CSV file")] = None,
+) -> None:
+    """Choose samples and say who rates which, evenly; print the balance and the hours of work."""
+    from pasta.config import load_params
+    from pasta.layout import explained_groups
+    from pasta.paths import project_root
+    from pasta.studies.ratings.plan import make_plan, summary
+    from pasta.studies.ratings.rateable import rateable
+
+    params, root = load_params(), project_root()
+    settings = params.annotations
+    candidates = rateable(explained_groups(root), settings.extras)
+    if unrated:
+        candidates = _without_votes(candidates, root)
+    made = make_plan(
+        candidates,
+        annotators or settings.annotators,
+        votes or settings.votes,
+        params.seed if seed is None else seed,
+        samples or settings.samples,
+        techniques_per_image or settings.techniques_per_image,
+    )
+    for line in summary(made, candidates, settings.seconds_per_sample):
+        typer.echo(line)
+    if out is not None:
+        from pasta import store
+
+        with store.atomic(out) as temporary:
+            made.to_csv(temporary, index=False, lineterminator="\n")
+        typer.echo(f"wrote {out}")
+
+
+@app.command()
+def export(
+    out: Annotated[Path, typer.Argument(help="a new folder")],
+    form: Annotated[
+        Literal["all", "tidy", "released", "label_studio"],
+        typer.Option("--format", help="only this one, straight into the folder"),
+    ] = "all",
+    pictures: Annotated[
+        bool,
+        typer.Option(help="with the released JSON, for others: images, attributions, pictures"),
+    ] = False,
+) -> None:
+    """Write all stored annotations so that they can be imported elsewhere, or here, unchanged.
+
+    Without `--format` there is a folder for each: `tidy` (CSV), `released` (the JSON of the
+    released dataset) and `label_studio` (tasks with their answers, and the labelling
+    configuration). A release for people who do not have the explanations needs `--pictures`,
+    which takes a tenth of a second for each sample.
+    """
+    from pasta.layout import explained_groups
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.ratings.exporting import write_exports
+
+    study, protocol, root = _study()
+    annotations = merged(study, project_batches(study, root))
+    groups = explained_groups(root) if pictures else []
+    write_exports(annotations, out, form, study, protocol, groups)
+    typer.echo(f"wrote {len(annotations['votes']):,} votes to {out}")
+
+
+@app.command()
+def tasks(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="from `plan --out`")],
+    out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
+) -> None:
+    """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
+    from pasta.layout import explained_groups
+    from pasta.studies.ratings.exporting import write_project
+
+    _, protocol, root = _study()
+    number = write_project(plan_file, out, explained_groups(root), protocol)
+    typer.echo(f"wrote {number} tasks, their pictures and the labelling configuration to {out}")
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Argument(help="a new folder of tidy CSV")],
+    samples: Annotated[int, typer.Option(min=1, help="unrated samples to rate")] = 50,
+    seed: Annotated[int, typer.Option(help="another seed gives other raters")] = 1,
+) -> None:
+    """Let new simulated raters rate samples that have no votes yet: a batch to try things with."""
+    from pasta.config import load_params
+    from pasta.layout import explained_groups
+    from pasta.studies.ratings.plan import make_plan
+    from pasta.studies.ratings.rateable import rateable
+    from pasta.studies.ratings.simulation.study import simulate as run_study
+    from pasta.studies.reading import write_tidy
+
+    params = load_params()
+    study, protocol, root = _study()
+    settings, groups = params.annotations, explained_groups(root)
+    candidates = _without_votes(rateable(groups, settings.extras), root)
+    made = make_plan(candidates, settings.annotators, settings.votes, seed, samples)
+    made["annotator_id"] = f"seed{seed}-" + made["annotator_id"]
+    simulated = run_study(groups, made, settings.simulation, seed, protocol)
+    write_tidy(study, simulated.frames, out)
+    typer.echo(f"wrote {len(simulated.frames['votes']):,} simulated votes to {out}")
+
+
+def _study() -> tuple[Study, Protocol, Path]:
+    """The study, its protocol, and the project's root."""
+    from pasta.config import load_params
+    from pasta.paths import project_root
+    from pasta.studies.ratings.protocol import study_protocol
+    from pasta.studies.ratings.study import ratings
+
+    params = load_params()
+    return ratings(params), study_protocol(params), project_root()
+
+
+def _without_votes(candidates: pd.DataFrame, root: Path) -> pd.DataFrame:
+    from pasta.studies.batches import merged, project_batches
+
+    study, _, _ = _study()
+    rated = merged(study, project_batches(study, root))["votes"]["sample_id"]
+    return candidates[~candidates["sample_id"].isin(set(rated))]

@@ -1,1 +1,0 @@
-"""File formats that ratings come in and go out: one reader and one writer each."""

@@ -1,0 +1,103 @@
+"""Rows of a submission as a reader of JSON finds them, and rows of tables as JSON has them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeGuard
+
+import pandas as pd
+
+from pasta.studies.base import Finding, Submission
+from pasta.studies.json_files import Number, shown
+from pasta.studies.ratings.tables import ANSWERS
+
+DEMOGRAPHICS = ("age", "sex", "country")
+FALSE = "false"
+
+
+class Collector:
+    """Collects cells as text, findings, and counts of what was rightly left out."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.dropped: Counter[str] = Counter()
+        self.people: dict[str, str] = {}  # everybody who said something, and where first
+        self._rows: dict[str, list[tuple[str, ...]]] = {name: [] for name in ANSWERS}
+
+    def vote(
+        self, place: str, sample: str, person: str, question: str, rating: str, at: str, fake: str
+    ) -> None:
+        """A star rating; ``at`` is its time and ``fake`` whether it is simulated."""
+        self._rows["votes"].append((place, sample, person, question, rating, at, fake))
+
+    def description(self, place: str, sample: str, person: str, text: str, fake: str) -> None:
+        """An answer in words."""
+        self._rows["descriptions"].append((place, sample, person, text, fake))
+
+    def box(
+        self, place: str, sample: str, person: str, box: str, corners: Iterable[str], fake: str
+    ) -> None:
+        """A box as x0, y0, x1, y1."""
+        self._rows["boxes"].append((place, sample, person, box, *corners, fake))
+
+    def ranking(
+        self, place: str, person: str, question: str, item: str, position: str, fake: str
+    ) -> None:
+        """A position of one item."""
+        self._rows["rankings"].append((place, person, question, item, position, fake))
+
+    def annotator(self, place: str, person: str, about: Mapping[str, Any]) -> None:
+        """Who rated, with what is known about the person."""
+        known = [shown(about.get(name)) for name in DEMOGRAPHICS]
+        fake = shown(about.get("simulated", False))
+        self._rows["annotators"].append((place, person, *known, fake))
+
+    def shown(self, place: str, *cells: str) -> None:
+        """A row of the table of explanations that were rated but not computed here."""
+        self._rows["shown"].append((place, *cells))
+
+    def find(
+        self,
+        problem: str,
+        fix: str,
+        place: str,
+        column: str | None = None,
+        found: Any = None,
+        table: str = "votes",
+    ) -> None:
+        """Something that cannot be accepted; a long value is cut."""
+        text = shown(found)
+        short = text if len(text) <= 80 else f"{text[:77]}..."
+        self.findings.append(Finding(problem, fix, table, place, column, short or None))
+
+    def submission(self, source: str, format: str, protocol: str | None) -> Submission:
+        """Everything collected; tables without rows are left out."""
+        tables = {
+            name: _frame(rows, list(ANSWERS[name].columns))
+            for name, rows in self._rows.items()
+            if rows
+        }
+        return Submission(
+            source, format, tables, tuple(self.findings), protocol, dict(self.dropped)
+        )
+
+
+def is_text(value: Any) -> TypeGuard[str]:
+    """Whether a JSON value is a text, not a number."""
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def _frame(rows: list[tuple[str, ...]], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["place", *columns], dtype=str).set_index("place")
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON has them, None for what is missing."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [{str(name): value for name, value in row.items()} for row in rows]
+
+
+def tuples(frame: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
+    """Rows as plain Python values."""
+    return zip(*(frame[name].tolist() for name in frame.columns), strict=True)
