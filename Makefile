@@ -41,7 +41,7 @@ format: setup  ## let ruff tidy the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup  ## measure speed as ratios against peers
+bench: setup  ## our code beside the libraries: prints one table, writes build/benchmarks.md
 	$(BIN)/python -m pytest tests/benchmarks -s -p no:xdist -o addopts="-q --import-mode=importlib"
 
 ui: setup  ## open the MLflow user interface on http://127.0.0.1:5000

@@ -40,7 +40,7 @@ def agreement_with_mode(
     """
     votes = read_votes(ratings, categories, cluster)
     others = modes_without_own(votes)
-    # A vote that is alone makes the mode: comparing the two would show agreement with nobody.
+    # A single vote is its own mode: comparing the two would say nothing about agreement.
     labels = {
         "as_published": np.where(others >= 0, modes(votes)[:, None], -1),
         "leave_one_out": others,

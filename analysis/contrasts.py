@@ -111,7 +111,7 @@ def errors_to_detect(df: float) -> float:
 def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
     """Mean of ``first`` minus mean of ``second``, without assuming equal spreads.
 
-    A group of one has no spread of its own; then both share the other group's.
+    A group of one value has no spread; the spread of the other group is used for both.
 
     References
     ----------

@@ -16,7 +16,7 @@ from analysis.resampling import Codes, Matrix, notes
 from analysis.votes import LIKERT, LongVotes, long_votes
 
 Vector = NDArray[np.float64]
-RIDGE = 1e-6  # keeps the step finite if a category was always rated alike; far below any error
+RIDGE = 1e-6  # keeps the step finite if a level has one rating only; far below any error
 STEPS = 100
 
 

@@ -437,8 +437,8 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
     .. math:: CD = q_\alpha \sqrt{\frac{k (k + 1)}{6 N}}
 
     with the studentised range :math:`q_\alpha` (infinite degrees of freedom) over :math:`\sqrt 2`.
-    Two items whose mean ranks differ by less cannot be told apart. Blocks that miss an item are
-    left out.
+    Two items whose mean ranks differ by less do not differ significantly. Blocks that miss an item
+    are left out.
 
     Parameters
     ----------

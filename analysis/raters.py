@@ -159,7 +159,7 @@ def _levels(votes: LongVotes) -> pd.DataFrame:
 
 def _agreements(votes: LongVotes, measure: str) -> pd.DataFrame:
     label = votes.others if measure == "agreement" else votes.mode
-    compared = votes.others >= 0  # a vote that is alone agrees with nobody
+    compared = votes.others >= 0  # a single vote on a unit cannot be compared
     size = len(votes.raters)
     frames = []
     for number, name in [*enumerate(votes.items), (-1, ALL)]:

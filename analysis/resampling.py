@@ -101,5 +101,5 @@ def holm(p: ArrayLike) -> Matrix:
 
 
 def notes(parts: Sequence[str]) -> str:
-    """Join what there is to say about a row."""
+    """Join the notes on a row."""
     return "; ".join(part for part in parts if part)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from importlib import import_module
+from types import MappingProxyType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from pasta.errors import PastaError
@@ -27,6 +29,12 @@ class Entry(Generic[T]):
     key: str
     value: T
     metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def import_modules(package: ModuleType) -> None:
+    """Import all modules of a package, by name, so that they register what they have."""
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        import_module(found.name)
 
 
 class Registry(Generic[T]):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, get_args, get_origin
+from importlib.util import find_spec
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pasta.errors import PastaError
+from pasta.registry import did_you_mean
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -25,6 +29,37 @@ class Section(BaseModel):
     def needs(self) -> tuple[str, ...]:
         """Models of the same group that must be trained before one with these settings."""
         return ()
+
+
+class OpenSection(Section):
+    """Sections by name. A module of the package ``room`` may bring one of its own name.
+
+    It is checked when it is used: the module registers the class of its settings.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    room: ClassVar[str]
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        for name, given in (self.model_extra or {}).items():
+            if find_spec(f"{self.room}.{name}") is None:
+                hint = did_you_mean(name, list(type(self).model_fields))
+                raise ValueError(f"{name}: unknown key. {hint}")
+            if not isinstance(given, Mapping):
+                raise ValueError(f"{name}: found {given!r}, expected settings by name")
+        return self
+
+    def section(self, name: str, kind: type[Section]) -> Section:
+        """The settings that are given under a name, over the defaults of their kind."""
+        given = (self.model_extra or {}).get(name, {})
+        try:
+            return kind.model_validate(complete(kind, given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, (name, *first["loc"])))
+            raise PastaError(f"{place} is {first['input']!r}: {first['msg']}") from None
 
 
 def complete(kind: type[Section], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,17 +42,21 @@ def test_the_import_warns_where_google_pasta_is_installed(tmp_path: Path) -> Non
 
 def test_doctor_names_the_clash_and_fails(tmp_path: Path) -> None:
     install_other(tmp_path)
-    done = run("import sys; sys.argv[1:] = ['doctor']; import pasta_xai; pasta_xai.main()", ROOT)
+    done = run(
+        "import sys; sys.argv[1:] = ['doctor']; from reports.command import main; main()", ROOT
+    )
     assert "no other package of this name" in done.stdout
     done = run(
-        "import sys; sys.argv[1:] = ['doctor']; import pasta_xai; pasta_xai.main()", ROOT, tmp_path
+        "import sys; sys.argv[1:] = ['doctor']; from reports.command import main; main()",
+        ROOT,
+        tmp_path,
     )
     assert done.returncode == 1 and "google-pasta 0.2.0" in " ".join(done.stdout.split())
 
 
 def test_the_command_says_when_the_other_package_is_found_first(tmp_path: Path) -> None:
     install_other(tmp_path)
-    done = run("import pasta_xai; pasta_xai.main()", tmp_path, ROOT)
+    done = run("from reports.command import main; main()", tmp_path, ROOT)
     assert done.returncode == 1
     assert str(tmp_path / "pasta" / "__init__.py") in done.stderr
     assert "pip uninstall google-pasta" in done.stderr

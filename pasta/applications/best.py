@@ -21,6 +21,7 @@ from pasta.explanations.catalog import techniques
 from pasta.explanations.single import Answer, explain_file
 from pasta.scoring.score import PastaScore, Score
 from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.settings import MAIN
 
 SIZE, LETTERS = 200, 14  # of a tile and of its caption, in pixels
 
@@ -49,7 +50,7 @@ def best_explanations(
     file: Path,
     dataset: str,
     backbone: str,
-    question: str = "Q1",
+    question: str = MAIN,
     scorer: Path | None = None,
     extras: bool = True,
     advance: Callable[[str], None] | None = None,

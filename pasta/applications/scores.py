@@ -21,7 +21,6 @@ from pasta import store, tables
 from pasta.applications.simulated_judge import planted_quality
 from pasta.config import Params
 from pasta.embedding import inputs
-from pasta.embedding.inputs import classes_of, label_order, with_label
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import load_embeddings
 from pasta.errors import PastaError
@@ -259,5 +258,5 @@ def _features(found: pd.DataFrame, groups: Sequence[Group], params: Params) -> N
     every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
     vectors = np.concatenate([part.vectors for part in parts])
     places = every.get_indexer(pd.Index(found["sample_id"]))
-    classes = label_order(classes_of(group.dataset for group in groups))
-    return with_label(vectors[places], found["predicted"].tolist(), classes)
+    classes = inputs.label_order(inputs.classes_of(group.dataset for group in groups))
+    return inputs.with_label(vectors[places], found["predicted"].tolist(), classes)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+from pasta.studies.ratings.settings import MAIN, Question
 
-Question = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]
 Weights = Annotated[tuple[Fraction, ...], Field(min_length=1, strict=False)]
 Names = Annotated[tuple[str, ...], Field(min_length=1, strict=False)]
 Values = Annotated[tuple[bool | int | float | str, ...], Field(min_length=1, strict=False)]
@@ -86,7 +86,8 @@ class BackbonesParams(Section):
     methods: Names = ("gradcam", "gradcam++", "eigencam", "lime", "shap", "rise")
     towers: Annotated[tuple[TowerParams, ...], Field(min_length=2, strict=False)]  # small to large
     distillation: DistillationParams = DistillationParams()
-    fence: Positive = 3.0  # norms above Q3 + this x (Q3 - Q1) are outliers
+    # Norms are outliers beyond so many interquartile ranges above the upper quartile.
+    fence: Positive = 3.0
     pictures: Count = 3  # images that are shown with each tower's map
 
 
@@ -127,7 +128,7 @@ class TuningParams(Section):
 class ApplicationsParams(Section):
     """All applications; each has its own section."""
 
-    question: Question = "Q1"  # whose predicted stars choose, steer and tune
+    question: Question = MAIN  # whose predicted stars choose, steer and tune
     resamples: Count  # of the images, for each interval
     subsets: Annotated[int, Field(ge=3)]  # of pixels, for each faithfulness correlation
     mixture: MixtureParams = MixtureParams()

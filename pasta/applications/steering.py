@@ -44,7 +44,7 @@ from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
 from pasta.embedding import inputs
 from pasta.explanations.attribution import shown_maps, statuses
-from pasta.explanations.rise import Masks, importance
+from pasta.explanations.methods.rise import Masks, importance
 from pasta.scoring.score import PastaScore
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,9 @@ def best(
     image: Annotated[Path, typer.Argument(help="an image file of any common format")],
     dataset: Annotated[str, typer.Option(help="whose classifiers, e.g. coco")],
     backbone: Annotated[str, typer.Option(help="which classifier is explained")] = "resnet50",
-    question: Annotated[str, typer.Option(help="Q1 to Q6")] = "Q1",
+    question: Annotated[
+        str | None, typer.Option(help="a question answered with stars; default: the main one")
+    ] = None,
     scorer: Annotated[
         Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
     ] = None,
@@ -37,6 +39,7 @@ def best(
     from pasta.datasets.vocabulary import vocabulary
     from pasta.explanations.catalog import techniques
     from pasta.progress import bar
+    from pasta.studies.ratings.settings import MAIN
 
     vocabulary(dataset)  # an unknown dataset is found before the work
     target = out or Path(f"{image.stem}.best.png")
@@ -44,7 +47,12 @@ def best(
     number = sum(one.backbone == backbone for one in techniques())
     with bar(f"explain {image.name}", number, "techniques") as line:
         found = best_explanations(
-            image, dataset, backbone, question, scorer, advance=lambda key: line.advance(words=key)
+            image,
+            dataset,
+            backbone,
+            question or MAIN,
+            scorer,
+            advance=lambda key: line.advance(words=key),
         )
     _save(found, target, shown)
     if as_json:

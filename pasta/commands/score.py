@@ -18,7 +18,9 @@ def score(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="files named {dataset}_{id}_{label}.npy|json|png")
     ],
-    question: Annotated[str, typer.Option(help="Q1 to Q6")] = "Q1",
+    question: Annotated[
+        str | None, typer.Option(help="a question answered with stars; default: the main one")
+    ] = None,
     scorer: Annotated[
         Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
     ] = None,
@@ -42,6 +44,7 @@ def score(
     from pasta.scoring.files import KNOWN, list_folder
     from pasta.scoring.score import PastaScore
     from pasta.scoring.stored import FOLDER, load_scorer
+    from pasta.studies.ratings.settings import MAIN
 
     if scorer is None:
         from pasta.paths import project_root
@@ -49,7 +52,7 @@ def score(
         scorer = project_root() / FOLDER
     labels = load_scorer(scorer).card.labels
     listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images)
-    metric = PastaScore.load(question, scorer)
+    metric = PastaScore.load(question or MAIN, scorer)
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)
     _warn(scores, listed)

@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,21 +75,59 @@ def study_app(name: str) -> typer.Typer:
         """List what was imported: number, source, time and counts."""
         _list_batches(name)
 
-    if "export" not in taken:
-
-        @made.command("export")
-        def export(out: Annotated[Path, typer.Argument(help="a new folder")]) -> None:
-            """Write all stored answers as CSV, so that they can be imported elsewhere."""
-            from pasta.studies.batches import merged, project_batches
-            from pasta.studies.reading import write_tidy
-
-            study, root = _load(name)
-            answers = merged(study, project_batches(study, root))
-            write_tidy(study, answers, out)
-            main = study.main.table.name
-            typer.echo(f"wrote {len(answers[main]):,} {main} to {out}")
-
+    for verb in (_plan, _simulate, _export):
+        if verb.__name__.removeprefix("_") not in taken:
+            _add_verb(made, name, verb)
     return made
+
+
+def _add_verb(made: typer.Typer, name: str, verb: Callable[[str, Path], None]) -> None:
+    """Add a command that writes something of a study to a new place."""
+
+    @made.command(verb.__name__.removeprefix("_"), help=verb.__doc__)
+    def command(out: Annotated[Path, typer.Argument(help="a new file or folder")]) -> None:
+        verb(name, out)
+
+
+def _plan(name: str, out: Path) -> None:
+    """Say who answers what, as CSV."""
+    from pasta.config import load_params
+    from pasta.errors import PastaError
+    from pasta.layout import explained_groups
+    from pasta.text_files import write_csv
+
+    study, root = _load(name)
+    if study.plan is None:
+        raise PastaError(f"the study {name!r} needs no plan")
+    planned = study.plan(explained_groups(root), load_params())
+    write_csv(planned, out)
+    typer.echo(f"wrote {len(planned):,} rows to {out}")
+
+
+def _simulate(name: str, out: Path) -> None:
+    """Write the answers of simulated people as CSV: a batch to try things with."""
+    from pasta.config import load_params
+    from pasta.errors import PastaError
+    from pasta.layout import explained_groups
+    from pasta.studies.reading import write_tidy
+
+    study, root = _load(name)
+    if study.simulate is None:
+        raise PastaError(f"the study {name!r} has no simulated people")
+    write_tidy(study, study.simulate(explained_groups(root), load_params()).frames, out)
+    typer.echo(f"wrote simulated answers to {out}")
+
+
+def _export(name: str, out: Path) -> None:
+    """Write all stored answers as CSV, so that they can be imported elsewhere."""
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.reading import write_tidy
+
+    study, root = _load(name)
+    answers = merged(study, project_batches(study, root))
+    write_tidy(study, answers, out)
+    main = study.main.table.name
+    typer.echo(f"wrote {len(answers[main]):,} {main} to {out}")
 
 
 def _load(name: str) -> tuple[Study, Path]:

@@ -23,7 +23,9 @@ def tune(
         list[str] | None,
         typer.Option(help="whose images, e.g. coco; may be given several times, else all"),
     ] = None,
-    question: Annotated[str, typer.Option(help="whose predicted stars to raise")] = "Q1",
+    question: Annotated[
+        str | None, typer.Option(help="whose predicted stars to raise; default: the main one")
+    ] = None,
     images: Annotated[int, typer.Option(min=1, help="of each dataset, to choose on")] = 8,
     held_out: Annotated[int, typer.Option(min=1, help="others of each, to compare on")] = 8,
     trials: Annotated[
@@ -57,12 +59,20 @@ def tune(
     from pasta.applications.prepared.candidates import read_grid
     from pasta.config import load_params
     from pasta.explanations.catalog import technique as named
+    from pasta.studies.ratings.settings import MAIN
 
     chosen, values, params = named(technique), read_grid(grid), load_params()
     own = params.applications.model_copy(update={"subsets": subsets, "resamples": _RESAMPLES})
     params = params.model_copy(update={"applications": own})
     tuned = _tuned(
-        chosen, values, _groups(dataset), params, question, (images, held_out), trials, scorer
+        chosen,
+        values,
+        _groups(dataset),
+        params,
+        question or MAIN,
+        (images, held_out),
+        trials,
+        scorer,
     )
     if as_json:
         import json
@@ -92,13 +102,14 @@ def _tuned(
     from pasta.paths import DATA, project_root
     from pasta.progress import bar
     from pasta.scoring.score import PastaScore
+    from pasta.studies.ratings.settings import NAME
     from pasta.tracking import tracked_run
 
     root = project_root()
     metric = PastaScore.load(question, scorer)
     table = open_table(technique, values, groups, params, root, numbers, "--images + --held-out")
     datasets = {group.dataset: open_dataset(group.images) for group in groups}
-    judges = judges_of(root / DATA / "simulate/planted", question, datasets)
+    judges = judges_of(root / DATA / "simulate" / NAME / "planted", question, datasets)
     total = prod(len(own) for own in values.values())
     about = {
         "technique": technique.key,

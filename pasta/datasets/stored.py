@@ -23,8 +23,8 @@ class StoredDataset:
     folder: Path
     vocabulary: Vocabulary
     images: pd.DataFrame
-    pixels: NDArray[np.uint8]  # (n, size, size, 3)
-    parts: NDArray[np.uint8]  # (n, size, size)
+    pixels: NDArray[np.uint8]  # (n, *spatial, channels): (n, size, size, 3) for images
+    parts: NDArray[np.uint8]  # (n, *spatial)
 
     def regions(self) -> pd.DataFrame:
         """Read every visible instance with its box."""
@@ -54,9 +54,10 @@ def open_dataset(folder: Path) -> StoredDataset:
         A table or an array is missing, damaged or of another shape.
     """
     images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
-    pixels = store.read_array(folder / PIXELS, (len(images), None, None, 3))
-    parts = store.read_array(folder / PARTS, pixels.shape[:3])
     words = vocabulary(str(images["dataset"].iloc[0]))
+    shape = (len(images), None, None, 3) if words.modality == "image" else None
+    pixels = store.read_array(folder / PIXELS, shape)
+    parts = store.read_array(folder / PARTS, pixels.shape[:-1])
     return StoredDataset(folder, words, images, pixels, parts)
 
 

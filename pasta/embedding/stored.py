@@ -65,12 +65,13 @@ def array_folder(settings: EmbeddingParams, kind: str) -> str:
 
 def load_embeddings(group: Group, settings: EmbeddingParams) -> Embedded:
     """All vectors of a group's explanations; they must be of one encoder."""
-    stored = StoredExplanations(group.explanations)
-    table = stored.table
+    table = StoredExplanations(group.explanations).table
     encoder: dict[str, Any] = {}
     parts: list[tuple[NDArray[np.int64], Floats]] = []
-    for technique, places in techniques_of(stored):
-        folder = group.embeddings / array_folder(settings, technique.kind)
+    keys = (table["method"] + "." + table["backbone"]).to_numpy()
+    for key in dict.fromkeys(keys):
+        places = np.flatnonzero(keys == key)
+        folder = group.embeddings / array_folder(settings, str(table["kind"].iloc[places[0]]))
         found: dict[str, Any] = store.read_json(folder / ENCODER)
         if encoder and found != encoder:
             raise InputError(
@@ -79,7 +80,7 @@ def load_embeddings(group: Group, settings: EmbeddingParams) -> Embedded:
                 expected=_told(encoder),
             )
         encoder = found
-        file = folder / f"{technique.method}.{technique.backbone}.npy"
+        file = folder / f"{key}.npy"
         parts.append((places, store.read_array(file, (len(places), int(encoder["width"])))))
     joined = np.empty((len(table), int(encoder["width"])), dtype=np.float32)
     for places, vectors in parts:

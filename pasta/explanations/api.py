@@ -16,9 +16,11 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
-from pasta.explanations.grad_cam import Backend
 from pasta.explanations.hooks import evaluating, hooked
+from pasta.explanations.image import IMAGE
 from pasta.explanations.layers import resolve_layer
+from pasta.explanations.methods.grad_cam import Backend
+from pasta.explanations.modality import Modality
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
 from pasta.registry import did_you_mean
@@ -39,6 +41,7 @@ def explain(
     seed: int = 0,
     backend: Backend = "shared pass",
     budget: int = 256,
+    modality: Modality = IMAGE,
 ) -> dict[str, NDArray[np.float32]]:
     """Explain any torch image classifier by several methods that share their passes.
 
@@ -71,30 +74,33 @@ def explain(
     budget
         The most images in one pass of a method that makes copies of them (LIME, Integrated
         Gradients, ...): less where memory is short.
+    modality
+        What the inputs are, if not images; then only methods that know nothing of images apply.
 
     Returns
     -------
-    For each method its maps (n, height, width) as people see them: from 0 to 1 and, for methods
-    with a sign, from -1 to 1. A map that is constant or not a number is all zero.
+    For each method its maps (n, height, width), or (n, *spatial), as people see them: from 0 to 1
+    and, for methods with a sign, from -1 to 1. A map that is constant or not a number is all zero.
     """
     if backend not in get_args(Backend):
         hint = did_you_mean(backend, list(get_args(Backend)))
         raise PastaError(f"there is no backend called {backend!r}. {hint}")
     # The caller may be in inference mode, where nothing can be differentiated.
     with torch.inference_mode(False), evaluating(model):
-        pictures = _checked_images(images)
-        view = _view(model, methods, target_layer, reshape)
+        pictures = _checked_images(images, modality)
+        view = _view(model, methods, target_layer, reshape, modality)
         pictures = pictures.to(compute.device_of(model))
         classes = _checked_targets(view, pictures, targets, batch_size or 16)
         work = Work(
             view,
             lambda part: pictures[part],
             classes,
-            dict(settings),
+            settings,
             seed,
             batch_size or 16,
             budget,
             backend,
+            modality,
         )
         found: dict[str, NDArray[np.float32]] = {
             name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods
@@ -107,7 +113,11 @@ def explain(
 
 
 def _view(
-    model: nn.Module, methods: Sequence[str], layer: nn.Module | str | None, reshape: Reshape | None
+    model: nn.Module,
+    methods: Sequence[str],
+    layer: nn.Module | str | None,
+    reshape: Reshape | None,
+    modality: Modality,
 ) -> View:
     """The model as methods see it, after a look at what they need: nothing is computed before."""
     for name in methods:
@@ -115,7 +125,7 @@ def _view(
         if about["attribution"] == "concepts":
             title = about["title"]
             raise PastaError(f"{title} explains by concepts, not by maps; {kind} gives none")
-        require_network(name, model)
+        require_network(name, model, modality)
     needs = [name for name in methods if METHODS.entry(name).metadata["needs_layer"]]
     if isinstance(model, Classifier) and layer is None and reshape is None:
         return view_of(model)
@@ -125,11 +135,11 @@ def _view(
     return View(model, found, reshape or own)
 
 
-def _checked_images(images: Any) -> Tensor:
+def _checked_images(images: Any, modality: Modality) -> Tensor:
     pictures = torch.as_tensor(np.asarray(images) if not isinstance(images, Tensor) else images)
-    if pictures.ndim != 4 or pictures.shape[1] != 3 or not len(pictures):
+    if not modality.fits(pictures.shape):
         raise PastaError(
-            f"the images have the shape {tuple(pictures.shape)}, expected (n, 3, height, width)"
+            f"the images have the shape {tuple(pictures.shape)}, expected {modality.form}"
         )
     if not pictures.is_floating_point():
         raise PastaError(f"the images are {pictures.dtype}, expected floats")

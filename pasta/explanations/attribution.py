@@ -23,12 +23,13 @@ FLAT = 1e-6  # a map that varies less than this share of its largest value is co
 
 
 def shown_maps(raw: NDArray[Any], sign: Sign) -> NDArray[np.float32]:
-    """The maps (n, h, w) as people see them; constant maps are shown as nothing at all."""
+    """The maps (n, *spatial) as people see them; constant maps are shown as nothing at all."""
     values = np.nan_to_num(np.asarray(raw, dtype=np.float32), nan=0.0, posinf=0.0, neginf=0.0)
+    axes = tuple(range(1, values.ndim))
     if sign == "signed":
-        return _divided(values, np.abs(values).max((1, 2), keepdims=True))
-    low = values.min((1, 2), keepdims=True)
-    return _divided(values - low, values.max((1, 2), keepdims=True) - low)
+        return _divided(values, np.abs(values).max(axes, keepdims=True))
+    low = values.min(axes, keepdims=True)
+    return _divided(values - low, values.max(axes, keepdims=True) - low)
 
 
 def statuses(raw: NDArray[Any]) -> list[Status]:

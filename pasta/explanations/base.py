@@ -18,14 +18,16 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
 from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.hooks import frozen, hooked
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import Modality
 from pasta.explanations.techniques import METHOD_TITLES, Sign, Stage
 from pasta.models.base import ConceptModel, torch_generator
 from pasta.registry import Registry
+from pasta.sections import Section
 
 Functioning = Literal[
     "gradient",
@@ -111,20 +113,21 @@ class Given:
     """A batch to explain, and what its methods share."""
 
     view: View
-    images: Tensor  # (n, 3, height, width), 0 to 1
+    images: Tensor  # (n, channels, *spatial); for images (n, 3, height, width), 0 to 1
     targets: Tensor  # (n,), the class whose score is explained
     settings: Mapping[str, Any] = field(default_factory=dict)  # method -> its parameters
     seed: int = 0
     budget: int = 256  # images that may be in one forward pass
     run_pass: Pass = shared_pass  # a method may bring a pass that serves all others, too
+    modality: Modality = IMAGE
 
     def __len__(self) -> int:
         return len(self.images)
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Height and width of the images."""
-        return int(self.images.shape[2]), int(self.images.shape[3])
+    def size(self) -> tuple[int, ...]:
+        """Height and width of the images, or whatever their modality has."""
+        return tuple(self.images.shape[2:])
 
     def generator(self, number: int, purpose: str) -> torch.Generator:
         """Randomness that depends on the image itself, not on its place in a batch or a list."""
@@ -193,6 +196,8 @@ def method(
     needs_layer: bool = False,
     own_pass: Pass | None = None,
     network: type[nn.Module] | None = None,
+    settings: type[Section] | None = None,
+    any_modality: bool = False,
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
 
@@ -201,6 +206,9 @@ def method(
     another colour. ``backbones`` are those the method is applied to in this project.
     A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
     shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
+    ``any_modality`` says that it explains more than images. ``settings`` is the class of its
+    section in the parameters, whose defaults hold unless params.yaml has something else under
+    ``explanations.methods.<key>``.
     """
     return METHODS.register(
         key,
@@ -214,24 +222,30 @@ def method(
         needs_layer=needs_layer,
         own_pass=own_pass,
         network=network,
+        settings=settings,
+        any_modality=any_modality,
     )
 
 
-def require_network(key: str, network: nn.Module) -> None:
-    """An error if a method cannot explain a kind of network."""
+def require_network(key: str, network: nn.Module, modality: Modality = IMAGE) -> None:
+    """An error if a method cannot explain a kind of network or of input."""
     about = METHODS.entry(key).metadata
+    if modality.name != IMAGE.name and not about["any_modality"]:
+        raise PastaError(f"{about['title']} explains images only, not the modality {modality.name}")
     kind, found = about["network"], type(network).__name__
     if kind is not None and not isinstance(network, kind):
         raise PastaError(f"{about['title']} needs a {kind.__name__}; {found} is not one")
 
 
-def raw_maps(computed: Tensor, size: tuple[int, int], sign: Sign) -> Tensor:
+def raw_maps(
+    computed: Tensor, size: tuple[int, ...], sign: Sign, modality: Modality = IMAGE
+) -> Tensor:
     """Rectify (positive methods) and enlarge to the images' size."""
     maps = computed.relu() if sign == "positive" else computed
     maps = maps.float()
     if tuple(maps.shape[1:]) == size:
         return maps
-    return interpolate(maps[:, None], size, mode="bilinear", align_corners=False)[:, 0]
+    return modality.resize(maps, size)
 
 
 def exact(values: Tensor) -> Tensor:

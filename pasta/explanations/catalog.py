@@ -5,26 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from pasta.errors import PastaError
-from pasta.explanations import (  # noqa: F401 (imported for their registrations)
-    ablation,
-    cam,
-    concept_perturbation,
-    fullgrad,
-    grad_cam,
-    gradients,
-    lime,
-    lrp,
-    rise,
-    self_explaining,
-    shap,
-)
+from pasta.explanations import methods
 from pasta.explanations.base import METHODS
 from pasta.explanations.techniques import Kind, Technique
 from pasta.models.base import MODELS
 from pasta.models.catalog import ORDER
-from pasta.registry import did_you_mean
+from pasta.registry import did_you_mean, import_modules
 
 __all__ = ["METHODS", "refusal", "technique", "technique_row", "techniques"]
+
+import_modules(methods)
 
 
 def techniques(extras: bool = True) -> list[Technique]:

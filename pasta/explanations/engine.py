@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +16,16 @@ from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View, raw_maps, require_network, shared_pass
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.grad_cam import (
+from pasta.explanations.image import IMAGE
+from pasta.explanations.layers import find_layer
+from pasta.explanations.methods.grad_cam import (
     BOTH,
     Backend,
     compute_by_grad_cam,
     goes_through_grad_cam,
 )
-from pasta.explanations.layers import find_layer
+from pasta.explanations.modality import Modality
+from pasta.explanations.settings import MethodsParams
 from pasta.models.base import BlackBox, Classifier, ConceptModel
 
 SHARED = "shared passes"
@@ -35,7 +37,7 @@ class Part:
 
     method: str
     start: int  # of the batch among all images
-    raw: NDArray[np.float32]  # (batch, height, width), or (batch, concepts)
+    raw: NDArray[np.float32]  # (batch, *spatial), or (batch, concepts)
 
 
 @dataclass
@@ -45,11 +47,12 @@ class Work:
     view: View
     images: Callable[[slice], Tensor]  # so that not all of them need to be in memory
     targets: Tensor
-    settings: Mapping[str, Any]
+    settings: MethodsParams
     seed: int = 0
     batch_size: int = 16
     budget: int = 256
     backend: Backend = "shared pass"  # that computes CAM methods
+    modality: Modality = IMAGE
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -75,8 +78,11 @@ def attributions(
     """
     spent = {} if seconds is None else seconds
     about = {name: METHODS.entry(name).metadata for name in methods}
+    settings = dict(work.settings)
     for name in methods:
-        require_network(name, work.view.network)
+        require_network(name, work.view.network, work.modality)
+        if about[name]["settings"] is not None:
+            settings[name] = work.settings.section(name, about[name]["settings"])
     ours = [about[name] for name in methods if not goes_through_grad_cam(name, work.backend)]
     own = [one["own_pass"] for one in ours if one["own_pass"] is not None]
     shares = bool(own) or any(one["needs_layer"] for one in ours)
@@ -87,10 +93,11 @@ def attributions(
             work.view,
             work.images(part).to(device),
             work.targets[part].to(device),
-            work.settings,
+            settings,
             work.seed,
             work.budget,
             own[0] if own else shared_pass,
+            work.modality,
         )
         if shares:
             with _timed(spent, SHARED):
@@ -108,7 +115,9 @@ def computed(given: Given, name: str, backend: Backend = "shared pass") -> Tenso
         found = compute_by_grad_cam(given, name)
     else:
         found = METHODS[name](given)
-    return raw_maps(found, given.size, about["sign"]) if about["attribution"] == "image" else found
+    if about["attribution"] != "image":
+        return found
+    return raw_maps(found, given.size, about["sign"], given.modality)
 
 
 @contextmanager

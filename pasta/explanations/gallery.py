@@ -1,24 +1,181 @@
-"""Galleries: a few images of every dataset, explained by all methods of a backbone."""
+"""Galleries of explanations: methods side by side, for several images or for one.
+
+The grids are matplotlib's. :func:`gallery` and :func:`sheet` show what they are given;
+:func:`saliency_picture` and :func:`concept_picture` choose it from what is stored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from mpl_toolkits.axes_grid1 import ImageGrid
+from PIL import Image, ImageOps
 
 from pasta import store
 from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
-from pasta.explanations.rendering import ConceptValues, Pixels
-from pasta.explanations.sheets import Entry, gallery, sheet
+from pasta.explanations import rendering
+from pasta.explanations.rendering import ConceptValues, Explanation, Kind, Numbers, Pixels
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique, backbone_title
 
 BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
 Part = tuple[StoredDataset, StoredExplanations]  # of one group
 WIDTH = 2400  # pixels; more would not fit on a page
+GAP, MARGIN, LEGEND = 6, 14, 300
+LETTERS, GALLERY_LETTERS = 9, 17  # points; galleries are wide, and small on a page
+KINDS: tuple[Kind, ...] = ("positive", "signed", "concepts")
+# Figures are as large as an inch and have as many dots: positions on them are pixels / DPI. What
+# lies outside belongs to the picture all the same, because it is saved with a tight box.
+DPI = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One explanation of a contact sheet, and where it belongs."""
+
+    group: str  # the backbone, perhaps with what it says
+    title: str  # the method
+    explanation: Explanation
+
+
+def gallery(
+    images: Pixels,
+    columns: Mapping[str, tuple[Numbers, bool]],
+    row_titles: Sequence[str],
+    title: str,
+    cell: int = 144,
+) -> Figure:
+    """Show images in rows and methods in columns, whose headers are turned.
+
+    Parameters
+    ----------
+    images
+        Shape (rows, height, width, 3).
+    columns
+        For each method its maps (rows, height, width), and whether they are signed.
+    row_titles
+        What is said of each image, such as the predicted class.
+    title
+        Of the whole picture.
+    cell
+        Side of a map in pixels.
+    """
+    for name, (maps, _) in columns.items():
+        _require_rows(f"column {name!r}", maps, images)
+    _require_rows("list of row titles", row_titles, images)
+    cells = [
+        shown
+        for row, image in enumerate(images)
+        for shown in (
+            enlarge(image, cell),
+            *(rendering.overlay(image, maps[row], sign, cell) for maps, sign in columns.values()),
+        )
+    ]
+    figure = Figure((1, 1), DPI)
+    grid, bottom = _add_grid(figure, cells, 1 + len(columns), 0, (cell, cell), GAP)
+    headers = [
+        axes.set_title(name, rotation=90, fontsize=GALLERY_LETTERS)
+        for axes, name in zip(grid.axes_row[0], ("image", *columns), strict=True)
+    ]
+    for axes, label in zip(grid.axes_column[0], row_titles, strict=True):
+        words = textwrap.fill(label.replace("_", " "), 18)
+        axes.set_ylabel(words, rotation=0, ha="right", va="center", fontsize=GALLERY_LETTERS)
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    high = max(header.get_window_extent().height for header in headers)
+    _write(figure, title, -high - 6 * GAP, GALLERY_LETTERS + 4, va="bottom")
+    kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in columns.values()]
+    _add_legends(figure, kinds, bottom + GAP, 2)
+    return figure
+
+
+def sheet(
+    image: Pixels, entries: Sequence[Entry], title: str, cell: int = 176, across: int = 6
+) -> Figure:
+    """Show every technique on one image, group by group, ``across`` maps in a row."""
+    if not entries:
+        raise PastaError("there are no explanations to show on a sheet")
+    figure = Figure((1, 1), DPI)
+    _write(figure, title, 0, LETTERS + 5)
+    _, top = _add_grid(figure, [enlarge(image, cell)], 1, 5 * GAP, (cell, cell), GAP)
+    top = _add_legends(figure, [rendering.kind_of(one.explanation) for one in entries], top + GAP)
+    for group, found in groupby(entries, key=lambda entry: entry.group):
+        members = list(found)
+        if group:
+            _write(figure, group, top + 2 * GAP, LETTERS + 1)
+            top += 5 * GAP
+        is_wide = any(isinstance(one.explanation, ConceptValues) for one in members)
+        wide = 2 * cell + GAP if is_wide else cell
+        cells = [rendering.picture(image, one.explanation, cell, wide) for one in members]
+        words = [textwrap.fill(one.title, wide // 8) for one in members]
+        room = GAP + (LETTERS + 7) * max(text.count("\n") + 1 for text in words)
+        columns = max(1, across // 2 if is_wide else across)
+        grid, top = _add_grid(figure, cells, columns, top + room, (wide, cell), room)
+        for axes, text in zip(grid, words, strict=False):
+            axes.set_title(text, loc="left", fontsize=LETTERS, pad=2)
+    return figure
+
+
+def enlarge(image: Pixels, size: int) -> Pixels:
+    """Fit an image into a square."""
+    square = (size, size)
+    fitted = ImageOps.pad(Image.fromarray(image), square, Image.Resampling.LANCZOS, rendering.PAPER)
+    return np.asarray(fitted)
+
+
+def draw(figure: Figure) -> Image.Image:
+    """Make a picture of a figure, with a margin around all that is on it."""
+    stream = io.BytesIO()
+    FigureCanvasAgg(figure)
+    figure.savefig(stream, format="png", bbox_inches="tight", pad_inches=MARGIN / DPI)
+    return Image.open(stream).convert("RGB")
+
+
+def _add_grid(
+    figure: Figure,
+    cells: Sequence[Pixels],
+    columns: int,
+    top: float,
+    size: tuple[int, int],
+    gap: float,
+) -> tuple[ImageGrid, float]:
+    """Add pictures in rows, and say how far down they go."""
+    columns = min(columns, len(cells))
+    rows = -(-len(cells) // columns)
+    wide, high = columns * size[0] + (columns - 1) * GAP, rows * size[1] + (rows - 1) * gap
+    place = (0.0, -(top + high) / DPI, wide / DPI, high / DPI)
+    pads = (GAP / DPI, gap / DPI)
+    grid = ImageGrid(figure, place, (rows, columns), len(cells), axes_pad=pads)
+    for axes, cell in zip(grid, cells, strict=False):
+        axes.imshow(cell, aspect="auto")
+        axes.set(xticks=[], yticks=[])
+        axes.axis[:].line.set_visible(False)
+    return grid, top + high
+
+
+def _add_legends(figure: Figure, kinds: Sequence[Kind], top: float, scale: int = 1) -> float:
+    """Add what the colours mean, for each kind that occurs."""
+    strips = [rendering.legend(kind, LEGEND) for kind in KINDS if kind in kinds]
+    size = (scale * LEGEND, scale * strips[0].shape[0]) if strips else (1, 1)
+    return _add_grid(figure, strips, 1, top, size, GAP)[1] if strips else top
+
+
+def _write(figure: Figure, text: str, top: float, letters: int, va: str = "top") -> None:
+    figure.text(0, -top / DPI, text, va=va, fontsize=letters, fontweight="bold")
+
+
+def _require_rows(name: str, found: Sequence[object] | Numbers, images: Pixels) -> None:
+    if len(found) != len(images):
+        raise PastaError(f"the {name} has {len(found)} entries for {len(images)} images")
 
 
 def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image.Image:
@@ -40,7 +197,7 @@ def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image
     pixels = [_pixels(dataset, table["image_id"].tolist()) for dataset, table in firsts]
     titles = [str(label) for _, table in firsts for label in table["predicted"]]
     title = f"Explanations of {backbone_title(backbone)}"
-    return gallery(np.concatenate(pixels), columns, titles, title, cell=112)
+    return draw(gallery(np.concatenate(pixels), columns, titles, title, cell=112))
 
 
 def concept_picture(parts: Sequence[Part]) -> Image.Image:
@@ -59,7 +216,7 @@ def concept_picture(parts: Sequence[Part]) -> Image.Image:
     # What it really shows: concept models may differ in what they say.
     label = str(first.images.set_index("image_id").loc[image, "label"]).replace("_", " ")
     title = f"Explanations of concept models: {label}"
-    return sheet(_pixels(first, [image])[0], entries, title)
+    return draw(sheet(_pixels(first, [image])[0], entries, title))
 
 
 def save(picture: Image.Image, path: Path) -> None:

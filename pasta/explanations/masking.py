@@ -7,6 +7,7 @@ become smaller.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -53,8 +54,7 @@ def batch_rows(given: Given) -> int:
     """How many images one forward pass should have: the budget at most."""
     if given.images.device.type != "cpu":
         return given.budget
-    height, width = given.size
-    return max(1, min(given.budget, _PIXELS_ON_CPU // (height * width)))
+    return max(1, min(given.budget, _PIXELS_ON_CPU // math.prod(given.size)))
 
 
 def masked_scores(score: Score, copies: Sequence[Masked], budget: int) -> list[Tensor]:

@@ -15,8 +15,10 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.perturbations import PERTURBATIONS
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import Modality, Perturbation
 from pasta.explanations.settings import PerturbationParams
+from pasta.registry import Registry
 from pasta.seeds import entropy, generator
 
 Predict = Callable[[Tensor], Tensor]  # images (n, 3, height, width) to class indices (n,)
@@ -36,7 +38,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Pair:
-    """What is shown beside an image: a light perturbation for Q5, a strong one for Q6."""
+    """What is shown beside an image: a light perturbation and a strong one."""
 
     light: Found
     strong: Found
@@ -62,6 +64,7 @@ def find_pairs(
     seed: int,
     settings: PerturbationParams,
     budget: int,
+    modality: Modality = IMAGE,
     perturbations: Sequence[str] | None = None,
 ) -> list[Pair]:
     """Search a light and a strong perturbation of each image (n, 3, height, width), 0 to 1.
@@ -74,11 +77,12 @@ def find_pairs(
     while altering a pixel. ``strong.changed`` is false only if no tried perturbation changed the
     class at magnitude 1.
     """
-    names = tuple(PERTURBATIONS if perturbations is None else perturbations)
+    known: Registry[Perturbation] = modality.need("perturb")
+    names = tuple(known if perturbations is None else perturbations)
     if not names:
         raise PastaError("there is no perturbation to choose from")
     for name in names:
-        PERTURBATIONS.entry(name)  # an unknown name is an error before anything is computed
+        known.entry(name)  # an unknown name is an error before anything is computed
     if len(keys) != len(images):
         raise PastaError(f"{len(images)} images, but {len(keys)} keys")
     originals = quantised(images)
@@ -90,7 +94,7 @@ def find_pairs(
         unchanged = Found(light[0], 0.0, subject.predicted, subject.image, False, False)
         searches.append((subject, search_light(light, unchanged, settings)))
         searches.append((subject, search_strong(strong, settings)))
-    found = _in_lock_step(predict, searches, seed, budget)
+    found = _in_lock_step(predict, searches, seed, budget, known)
     return [Pair(*both) for both in zip(found[::2], found[1::2], strict=True)]
 
 
@@ -145,7 +149,8 @@ def search_light(order: Sequence[str], unchanged: Found, settings: PerturbationP
 def quantised(images: Tensor) -> Tensor:
     """The images as they will be read back after being stored as bytes."""
     pixels = (images.detach() * 255).round().clamp(0, 255).to(torch.uint8)
-    return pixels.float().div(255).contiguous(memory_format=torch.channels_last)
+    layout = torch.channels_last if images.ndim == 4 else torch.contiguous_format
+    return pixels.float().div(255).contiguous(memory_format=layout)
 
 
 def _order(names: Sequence[str], seed: int, purpose: str, key: str, tries: int) -> list[str]:
@@ -155,7 +160,11 @@ def _order(names: Sequence[str], seed: int, purpose: str, key: str, tries: int) 
 
 
 def _in_lock_step(
-    predict: Predict, searches: Sequence[tuple[Subject, Search]], seed: int, budget: int
+    predict: Predict,
+    searches: Sequence[tuple[Subject, Search]],
+    seed: int,
+    budget: int,
+    known: Registry[Perturbation],
 ) -> list[Found]:
     """Run all searches to their end, each round of requests in as few predictions as possible."""
     found: dict[int, Found] = {}
@@ -168,7 +177,7 @@ def _in_lock_step(
         for start in range(0, len(numbers), budget):
             part = numbers[start : start + budget]
             subjects = [searches[number][0] for number in part]
-            trials = _try(predict, subjects, [asked[number] for number in part], seed)
+            trials = _try(predict, subjects, [asked[number] for number in part], seed, known)
             for number, trial in zip(part, trials, strict=True):
                 try:
                     requests[number] = searches[number][1].send(trial)
@@ -178,7 +187,11 @@ def _in_lock_step(
 
 
 def _try(
-    predict: Predict, subjects: Sequence[Subject], requests: Sequence[Request], seed: int
+    predict: Predict,
+    subjects: Sequence[Subject],
+    requests: Sequence[Request],
+    seed: int,
+    known: Registry[Perturbation],
 ) -> list[Found]:
     """Perturb one image for each request and classify all of them at once."""
     places: dict[str, list[int]] = defaultdict(list)
@@ -188,7 +201,7 @@ def _try(
     for name, rows in places.items():
         magnitudes = torch.tensor([requests[row][1] for row in rows], dtype=torch.float64)
         seeds = [entropy(seed, name, subjects[row].key) % 2**63 for row in rows]
-        images[rows] = PERTURBATIONS[name](images[rows], magnitudes, seeds)
+        images[rows] = known[name](images[rows], magnitudes, seeds)
     images = quantised(images)
     return [
         # A copy, because a row would keep the whole round in memory.

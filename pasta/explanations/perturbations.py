@@ -20,10 +20,9 @@ from torch import Tensor
 from torchvision.transforms.v2 import functional as change
 
 from pasta.errors import PastaError
+from pasta.explanations.modality import Perturbation
 from pasta.registry import Registry
 
-# Images (n, 3, height, width) from 0 to 1, a magnitude and a seed for each, to images alike.
-Perturbation = Callable[[Tensor, Tensor, Sequence[int]], Tensor]
 # One image (3, height, width), its magnitude above 0, and its own randomness.
 Single = Callable[[Tensor, float, torch.Generator], Tensor]
 

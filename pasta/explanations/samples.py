@@ -15,8 +15,8 @@ from pasta.datasets.stored import StoredDataset
 from pasta.errors import PastaError
 from pasta.explanations.base import View
 from pasta.explanations.engine import predicted_classes
+from pasta.explanations.modality import MODALITIES
 from pasta.explanations.perturbation_search import Found, find_pairs
-from pasta.models.data import as_tensor
 from pasta.seeds import generator
 
 
@@ -43,13 +43,16 @@ def search_copies(view: View, dataset: StoredDataset, params: Params) -> dict[st
     """A light and a strong copy of each image: which is strong depends on what the model sees."""
     settings = params.explanations
     names, originals = chosen(dataset, params)
-    images = as_tensor(originals).to(compute.device_of(view.network))
+    modality = MODALITIES[dataset.vocabulary.modality]
+    images = modality.load(originals).to(compute.device_of(view.network))
 
     def predict(part: Tensor) -> Tensor:
         return predicted_classes(view, part)
 
     classes = torch.cat([predict(part) for part in torch.split(images, settings.budget)]).tolist()
-    pairs = find_pairs(predict, images, names, params.seed, settings.perturbations, settings.budget)
+    pairs = find_pairs(
+        predict, images, names, params.seed, settings.perturbations, settings.budget, modality
+    )
     found = [*(pair.light for pair in pairs), *(pair.strong for pair in pairs)]
     return {
         "pixels": np.stack([_bytes(one) for one in found]),
@@ -62,4 +65,4 @@ def search_copies(view: View, dataset: StoredDataset, params: Params) -> dict[st
 
 def _bytes(found: Found) -> NDArray[np.uint8]:
     pixels: NDArray[np.uint8] = compute.to_numpy((found.image * 255).round().to(torch.uint8))
-    return pixels.transpose(1, 2, 0)
+    return np.moveaxis(pixels, 0, -1)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, OpenSection, Positive, Section
 
 
 class FactorizationParams(Section):
@@ -123,8 +123,13 @@ class FinerCamParams(Section):
     strength: NotNegative = 1.0  # of taking it away
 
 
-class MethodsParams(Section):
-    """The methods that have something to set."""
+class MethodsParams(OpenSection):
+    """The methods that have something to set.
+
+    A new method brings its settings in its own module, ``pasta/explanations/methods/<key>.py``.
+    """
+
+    room = "pasta.explanations.methods"
 
     dff: FactorizationParams = FactorizationParams()
     lime: LimeParams = LimeParams()

@@ -16,8 +16,8 @@ from pasta.datasets.vocabulary import vocabulary
 from pasta.explanations import rendering
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.gallery import Entry, draw, sheet
 from pasta.explanations.rendering import Explanation, Pixels
-from pasta.explanations.sheets import Entry, sheet
 from pasta.explanations.techniques import Technique, backbone_title
 from pasta.models.checkpoint import open_classifier, read_image
 from pasta.models.data import as_tensor
@@ -69,7 +69,7 @@ def _explain(
         view_of(model),
         lambda part: images[part],
         torch.tensor([target]),
-        dict(params.explanations.methods),
+        params.explanations.methods,
         params.seed,
         budget=params.explanations.budget,
     )
@@ -107,8 +107,7 @@ def answer_sheet(answers: Sequence[Answer]) -> Pixels:
         for answer in answers
         if answer.technique.backbone == backbone
     ]
-    picture = sheet(answers[0].pixels, entries, f"Why {answers[0].explained}?")
-    return np.asarray(picture)
+    return np.asarray(draw(sheet(answers[0].pixels, entries, f"Why {answers[0].explained}?")))
 
 
 def _group(answer: Answer) -> str:

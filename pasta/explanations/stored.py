@@ -103,7 +103,7 @@ class StoredExplanations:
 
     def maps(self, technique: Technique) -> NDArray[Any]:
         """Maps of a saliency technique, each divided by its scale."""
-        return store.read_array(attribution_file(self.folder, technique), (None, None, None))
+        return store.read_array(attribution_file(self.folder, technique))
 
     def shown(self, technique: Technique, rows: Sequence[int]) -> NDArray[np.float32]:
         """Maps as people see them: the sign of a technique is known, not guessed from a map."""
@@ -120,8 +120,8 @@ class StoredExplanations:
         return self._concepts[technique]
 
     def copies(self, backbone: str) -> NDArray[np.uint8]:
-        """The perturbed images of a backbone (2 n, height, width, 3): light, then strong."""
-        return store.read_array(copies_file(self.folder, backbone), (None, None, None, 3))
+        """The perturbed inputs of a backbone (2 n, *spatial, channels): light, then strong."""
+        return store.read_array(copies_file(self.folder, backbone))
 
 
 # Statuses and scales (3 n,) of each technique's attributions of n originals, light, strong copies

@@ -22,12 +22,12 @@ from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.modality import MODALITIES
 from pasta.explanations.samples import chosen, search_copies
 from pasta.explanations.stored import Copies, copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models import checkpoint
-from pasta.models.data import as_tensor
 from pasta.resume import KeptUnits
 
 Arrays = dict[str, NDArray[Any]]
@@ -135,17 +135,20 @@ def explain(unit: Part) -> Arrays:
     """Unit: what some methods say about some rows."""
     backbone, group = unit.backbone, unit.backbone.group
     params, settings = backbone.params, backbone.params.explanations
-    _, originals = chosen(open_dataset(group.images), params)
+    dataset = open_dataset(group.images)
+    _, originals = chosen(dataset, params)
+    modality = MODALITIES[dataset.vocabulary.modality]
     copies = store.read_array(copies_file(group.explanations, backbone.name))
     pixels = np.concatenate([originals, copies])[unit.start : unit.start + len(unit.predicted)]
     work = Work(
         backbone.view(),
-        lambda part: as_tensor(pixels[part]),
+        lambda part: modality.load(pixels[part]),
         torch.tensor(unit.predicted),
-        dict(settings.methods),
+        settings.methods,
         params.seed,
         settings.batch_size,
         settings.budget,
+        modality=modality,
     )
     raw: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     seconds: dict[str, float] = {}

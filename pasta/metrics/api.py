@@ -27,10 +27,12 @@ from pasta.errors import PastaError
 from pasta.explanations.attribution import Status
 from pasta.explanations.attribution import statuses as map_statuses
 from pasta.explanations.hooks import evaluating
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import Modality
 from pasta.metrics.base import Batch, Cost, Explainer, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, forward_rows, scorer_of
-from pasta.metrics.robustness import ask_explainer
+from pasta.metrics.own.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
 from pasta.registry import did_you_mean
 from pasta.sections import Section
@@ -50,6 +52,7 @@ class Inputs:
     model: Any = None
     explainer: Explainer | None = None
     memory: dict[Hashable, Any] | None = None  # what other maps of the same images left behind
+    modality: Modality = IMAGE
 
     def __len__(self) -> int:
         given = self.maps if self.maps is not None else self.targets
@@ -79,17 +82,16 @@ class Inputs:
             yield slice(start, min(start + CHUNK, len(self)))
 
     def maps_of(self, part: slice) -> Tensor:
-        """Maps (n, height, width)."""
-        maps = _tensor(self.maps[part]).float().to(self.device)
-        return maps[:, 0] if maps.ndim == 4 else maps
+        """Maps (n, *spatial)."""
+        return self.modality.drop_channel(_tensor(self.maps[part]).float().to(self.device))
 
     def images_of(self, part: slice) -> Tensor:
-        """Images (n, channels, height, width)."""
+        """Images (n, channels, *spatial)."""
         images = _tensor(self.images(part) if callable(self.images) else self.images[part])
-        if images.ndim != 4 or not images.is_floating_point():
+        if images.ndim != len(self.modality.axes) + 2 or not images.is_floating_point():
             raise PastaError(
                 f"the images are {images.dtype} of the shape {tuple(images.shape)}, expected "
-                "floats (n, channels, height, width)"
+                f"floats (n, channels, {', '.join(self.modality.axes)})"
             )
         if callable(self.images) and len(images) != part.stop - part.start:
             raise PastaError(
@@ -105,7 +107,7 @@ class Inputs:
         return _tensor(self.targets)[part].long().to(self.device)
 
     def masks_of(self, part: slice) -> Tensor:
-        """Masks (n, height, width) from 0 to 1."""
+        """Masks (n, *spatial) from 0 to 1."""
         masks = _tensor(self.masks[part]).float()
         if not bool(((masks >= 0) & (masks <= 1)).all()):
             raise PastaError("the masks hold other numbers than 0 to 1")
@@ -126,13 +128,14 @@ def check_inputs(inputs: Inputs, names: list[str]) -> None:
         first = inputs.images_of(slice(0, 1))
         if not callable(inputs.images):
             _same_number(inputs, "images", inputs.images)
-        check_same_size("images", tuple(first.shape[-2:]), size)
+        check_same_size("images", tuple(first.shape[2:]), size)
     if "targets" in used and inputs.targets is not None:
         _check_targets(inputs)
     if "masks" in used:
         shape = tuple(np.shape(inputs.masks))
-        if len(shape) != 3:
-            raise PastaError(f"the masks have the shape {shape}, expected (n, height, width)")
+        if len(shape) != len(inputs.modality.axes) + 1:
+            form = inputs.modality.map_form
+            raise PastaError(f"the masks have the shape {shape}, expected {form}")
         _same_number(inputs, "masks", inputs.masks)
         check_same_size("masks", shape[1:], size)
 
@@ -180,11 +183,13 @@ def _check_maps(inputs: Inputs) -> tuple[int, ...] | None:
     if inputs.maps is None:
         return None
     shape = tuple(np.shape(inputs.maps))
-    if len(shape) == 4 and shape[1] == 1:
+    axes = len(inputs.modality.axes)
+    if len(shape) == axes + 2 and shape[1] == 1:
         shape = (shape[0], *shape[2:])
-    if len(shape) != 3 or 0 in shape:
+    if len(shape) != axes + 1 or 0 in shape:
+        form = inputs.modality.map_form
         raise PastaError(
-            f"the maps have the shape {shape}, expected (n, height, width): one number per pixel. "
+            f"the maps have the shape {shape}, expected {form}: one number per pixel. "
             "Maps with channels must be added up first"
         )
     return shape[1:]
@@ -342,13 +347,12 @@ def _make_batch(
     if inputs.maps is not None:
         maps = inputs.maps_of(part)
         if images is not None:
-            check_same_size("images", tuple(images.shape[-2:]), tuple(maps.shape[-2:]))
+            check_same_size("images", tuple(images.shape[2:]), tuple(maps.shape[1:]))
     else:
         maps = _explain_all(inputs, images, targets, rows)
     masks = inputs.masks_of(part) if "masks" in needs else None
-    return Batch(
-        maps, seed, rows, images, targets, masks, scorer, inputs.explainer, memory=inputs.memory
-    )
+    given = (maps, seed, rows, images, targets, masks, scorer, inputs.explainer)
+    return Batch(*given, modality=inputs.modality, memory=inputs.memory)
 
 
 def _explain_all(inputs: Inputs, images: Any, targets: Any, rows: int) -> Tensor:
@@ -439,7 +443,11 @@ def get_settings(name: str, options: Mapping[str, Any], base: MetricsParams = DE
     if about["check_options"] is not None:
         return about["check_options"]({**base.quantus.get(name.partition("/")[2], {}), **options})
     section_name = about["settings"]
-    section: Section | None = getattr(base, section_name) if section_name else None
+    section: Section | None = None
+    if isinstance(section_name, str):
+        section = getattr(base, section_name)
+    elif section_name is not None:
+        section = base.section(name, section_name)
     known = dict(section) if section is not None else {}
     for option in options:
         if option not in known:
@@ -481,6 +489,7 @@ def evaluate(
     seed: int = 0,
     batch_size: int | None = None,
     softmax: bool | None = None,
+    modality: Modality = IMAGE,
     return_status: bool = False,
     **options: Any,
 ) -> Floats | tuple[Floats, list[str]]:
@@ -513,6 +522,8 @@ def evaluate(
     softmax
         Whether the model's outputs are logits that must be made probabilities. None takes them as
         they are, and it is an error if a metric needs probabilities and they are none.
+    modality
+        What the inputs are, if not images: they and the maps have its spatial axes.
     return_status
         Also return why there is no value, for each sample: "ok", or "zero", "constant", "nan" (what
         the map is), "nan output", "constant output", "empty mask", ..., or what Quantus says.
@@ -525,7 +536,7 @@ def evaluate(
     Values (n,), NaN where there is none; with ``return_status`` also the statuses. Without, a
     warning counts what Quantus could not measure, and why.
     """
-    inputs = Inputs(maps, images, targets, masks, model, explainer)
+    inputs = Inputs(maps, images, targets, masks, model, explainer, modality=modality)
     [found] = measure(
         [Wanted(name, options)],
         inputs,

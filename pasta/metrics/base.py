@@ -18,6 +18,8 @@ from torch import Tensor
 
 from pasta.compute import to_numpy
 from pasta.explanations.attribution import Status
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import Modality
 from pasta.metrics.forward import Scorer
 from pasta.models.base import torch_generator
 from pasta.registry import Entry, Registry
@@ -29,7 +31,7 @@ Category = Literal[
 Direction = Literal["higher", "lower"]
 Sign = Literal["signed", "absolute", "positive"]
 Need = Literal["maps", "model", "images", "targets", "explainer", "masks"]
-Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, h, w) and targets (n,) to maps
+Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, *spatial) and targets (n,) to maps
 
 EXPLANATION: tuple[Need, ...] = ("maps",)
 MODEL: tuple[Need, ...] = ("maps", "model", "images", "targets")
@@ -56,14 +58,15 @@ class Cost:
 class Batch:
     """A few maps and what belongs to them; only what a metric needs is there."""
 
-    maps: Tensor  # (n, height, width)
+    maps: Tensor  # (n, *spatial)
     seed: int = 0
     rows: int = 1  # images in one forward pass
     images: Tensor | None = None
     targets: Tensor | None = None
-    masks: Tensor | None = None  # (n, height, width), 0 to 1
+    masks: Tensor | None = None  # (n, *spatial), 0 to 1
     scorer: Scorer | None = None
     explainer: Explainer | None = None
+    modality: Modality = IMAGE
     shared: dict[Hashable, Any] = field(default_factory=dict)
     memory: dict[Hashable, Any] | None = None  # outlives the batch, for other maps of its images
 
@@ -164,7 +167,7 @@ def metric(
     sign: Sign,
     needs: tuple[Need, ...],
     doi: str,
-    settings: str | None = None,
+    settings: str | type[Section] | None = None,
     variant: tuple[str, ...] = (),
     refuses: tuple[Status, ...] = _BAD,
     probabilities: bool = False,
@@ -176,10 +179,11 @@ def metric(
     ``direction`` says whether higher or lower is better, ``span`` between what values lie. ``sign``
     says what becomes of negative values in a map: they are kept, made positive, or cut off.
     ``refuses`` are the maps that get a status and no value. ``settings`` is the name of the
-    metric's section in the parameters, and ``variant`` names those that make another column of
-    a table: the measure stage takes all that its parameters list under the plural of the name.
-    ``same_questions`` says that what the model is asked depends on the image and not on the map, so
-    that all methods can share the answers. ``cost`` gives the work for one image from the settings.
+    metric's section in the parameters, or the class of a section that is called as the metric;
+    ``variant`` names settings that make another column of a table: the measure stage takes all that
+    its parameters list under the plural of the name. ``same_questions`` says that what the model is
+    asked depends on the image and not on the map, so that all methods can share the answers.
+    ``cost`` gives the work for one image from the settings.
     """
     return METRICS.register(
         key,

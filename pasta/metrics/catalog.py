@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pasta.metrics import correlation, faithfulness, map_metrics, robustness
+from pasta.metrics import own
 from pasta.metrics.base import METRICS
+from pasta.registry import import_modules
 
-__all__ = ["METRICS", "correlation", "faithfulness", "map_metrics", "robustness"]
+__all__ = ["METRICS"]
+import_modules(own)

@@ -65,7 +65,7 @@ from pasta.metrics.base import (
     require,
 )
 from pasta.metrics.forward import Scorer
-from pasta.metrics.robustness import ask_explainer
+from pasta.metrics.own.robustness import ask_explainer
 from pasta.registry import Entry, Registry, did_you_mean
 from pasta.seeds import entropy
 

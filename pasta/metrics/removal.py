@@ -1,76 +1,23 @@
-"""Copies of images in which the pixels that matter most, or least, are perturbed.
+"""Copies of inputs in which the places that matter most, or least, are perturbed.
 
-Noisy linear imputation, the perturbation of ROAD (doi:10.48550/arXiv.2202.00449).
-
-Each removed pixel becomes the weighted mean of its eight neighbours (weight 1/6 for those beside
-it, 1/12 for those at its corners; neighbours outside the image do not count), all removed pixels
-at once: a linear system with one unknown per removed pixel. Small noise is added to the solution so
-that a network cannot tell removed pixels by their smoothness.
+Small noise is added to places that ROAD imputes, so that a network cannot tell them by their
+smoothness.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array, eye_array, kron
-from scipy.sparse.linalg import splu
 from torch import Tensor
-from torch.nn.functional import conv2d, pad
 
-from pasta.compute import to_numpy
+from pasta.explanations.image import IMAGE
 from pasta.explanations.masking import Masked
+from pasta.explanations.modality import Modality
 from pasta.metrics.base import Batch, require
 
-Floats = NDArray[np.float64]
-
-
-def impute(images: Tensor, removed: Tensor) -> Tensor:
-    """Images whose removed pixels are interpolated linearly from the others.
-
-    Parameters
-    ----------
-    images
-        Shape (n, channels, height, width).
-    removed
-        Shape (n, height, width), true where a pixel is removed. Where all pixels of an image are
-        removed there is nothing to interpolate from: they become the image's mean.
-    """
-    copies = np.array(to_numpy(images), dtype=np.float64, order="C")
-    pairs = zip(copies, to_numpy(removed), strict=True)
-    solved = np.stack([_solve(*pair) for pair in pairs])
-    return torch.from_numpy(solved).to(images.dtype).to(images.device)
-
-
-def _solve(image: Floats, removed: NDArray[np.bool_]) -> Floats:
-    """The image itself, changed."""
-    if removed.all():
-        return np.broadcast_to(image.mean((1, 2), keepdims=True), image.shape)
-    if removed.any():
-        holes = removed.ravel()
-        flat = image.reshape(len(image), -1)
-        rows = _weights(*removed.shape)[holes]
-        matrix = diags_array(rows.sum(1)) - rows[:, holes]
-        # The matrix is symmetric and its diagonal the largest: no pivoting is needed.
-        factors = splu(matrix.tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
-        flat[:, holes] = factors.solve(rows[:, ~holes] @ flat[:, ~holes].T).T
-    return image
-
-
-@lru_cache(maxsize=4)
-def _weights(height: int, width: int) -> Any:
-    """The weight (pixels, pixels) of each pixel in the mean of another one."""
-    down, across = (diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)) for n in (height, width))
-    beside = kron(eye_array(height), across) + kron(down, eye_array(width))
-    return csr_array(beside / 6 + kron(down, across) / 12)
-
-
 Perturb = Callable[[Tensor], Tensor]  # removed (rows, h, w) to copies (rows, channels, h, w)
-_KERNEL = 11  # side of the blurring kernel of the papers on insertion
 
 
 def rank_pixels(batch: Batch) -> list[Tensor]:
@@ -127,7 +74,7 @@ def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = Tru
     place = rank if most else last - rank
 
     def build(rows: slice) -> Tensor:
-        return perturb(place < counts.to(place.device)[rows, None, None])
+        return perturb(place < counts.to(place.device)[rows].view(-1, *[1] * place.ndim))
 
     return Masked(len(counts), build)
 
@@ -168,7 +115,7 @@ def make_perturbation(batch: Batch, number: int, settings: Any, kind: str) -> Pe
     noise = torch.randn(image.shape, generator=random, dtype=image.dtype).to(image.device)
     if kind == "gaussian":
         return make_replacement(image, image + settings.gaussian * noise)
-    return make_imputation(image, settings.road * noise)
+    return make_imputation(image, settings.road * noise, batch.modality)
 
 
 def make_replacement(image: Tensor, filling: Tensor) -> Perturb:
@@ -176,30 +123,24 @@ def make_replacement(image: Tensor, filling: Tensor) -> Perturb:
     return lambda removed: torch.where(removed[:, None], filling, image)
 
 
-def make_imputation(image: Tensor, noise: Tensor) -> Perturb:
+def make_imputation(image: Tensor, noise: Tensor, modality: Modality = IMAGE) -> Perturb:
     """Make a perturbation that imputes removed pixels and adds noise to them."""
 
+    remove = modality.need("remove")
+
     def copies(removed: Tensor) -> Tensor:
-        solved = impute(image.expand(len(removed), -1, -1, -1), removed)
+        solved = remove(image.expand(len(removed), *image.shape), removed)
         return torch.where(removed[:, None], solved + noise, solved)
 
     return copies
 
 
-def make_filling(image: Tensor, settings: Any) -> Tensor:
+def make_filling(image: Tensor, settings: Any, modality: Modality = IMAGE) -> Tensor:
     """Make the image that stands where pixels are not there."""
     if settings.filling == "black":
         return torch.full_like(image, settings.black)
     if settings.filling == "mean":
-        return image.mean((1, 2), keepdim=True).expand_as(image)
-    return blur_image(image, settings.blur)
-
-
-def blur_image(image: Tensor, deviation: float) -> Tensor:
-    """Blur an image: a Gaussian kernel of 11 x 11 pixels, less in tiny images."""
-    half = min(_KERNEL // 2, min(image.shape[1:]) - 1)
-    places = torch.arange(-half, half + 1, dtype=image.dtype, device=image.device)
-    weights = torch.softmax(-(places**2) / (2 * deviation**2), 0)
-    wide = pad(image[:, None], (half, half, half, half), mode="reflect")
-    down = conv2d(wide, weights[None, None, :, None])
-    return conv2d(down, weights[None, None, None])[:, 0]
+        axes = tuple(range(1, image.ndim))
+        return image.mean(axes, keepdim=True).expand_as(image)
+    blurred: Tensor = modality.need("blur")(image, settings.blur)
+    return blurred

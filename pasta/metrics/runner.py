@@ -29,6 +29,8 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
+from pasta.explanations.image import IMAGE
+from pasta.explanations.modality import MODALITIES, Modality
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
@@ -38,7 +40,6 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.settings import MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
-from pasta.models.data import as_tensor
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
 
@@ -95,12 +96,12 @@ class Subjects:
     def __getitem__(self, technique: Technique) -> Subject:
         rows, maps = self.stored.rows(technique), self.stored.maps(technique)
         places, scales = rows["row"].to_numpy(np.int64), rows["scale"].to_numpy(np.float32)
-        size = self.dataset.pixels.shape[1:3]
+        size = self.dataset.pixels.shape[1:-1]
         if maps.shape[1:] != size or len(maps) <= places.max():
             raise InputError(
                 f"the maps of {technique.key} have the shape {maps.shape}",
                 file=self.stored.folder,
-                expected=f"at least {places.max() + 1} maps of {size[0]} x {size[1]}, "
+                expected=f"at least {places.max() + 1} maps of {' x '.join(map(str, size))}, "
                 "as the images",
             )
         images = self._row_of.loc[rows["image_id"].astype(str)].to_numpy(np.int64)
@@ -109,21 +110,27 @@ class Subjects:
 
         def scaled(part: slice) -> NDArray[Any]:
             halves = np.asarray(maps[places[part]], dtype=np.float32)
-            found: NDArray[Any] = halves * scales[part, None, None]
+            found: NDArray[Any] = halves * scales[part].reshape(-1, *[1] * len(size))
             return found
 
         def inside(part: slice) -> NDArray[Any]:
             parts = np.asarray(self.dataset.parts[images[part]])
-            found: NDArray[Any] = typical[labels[part, None, None], parts]
+            found: NDArray[Any] = typical[labels[part].reshape(-1, *[1] * len(size)), parts]
             return found
 
         return Subject(
             Loaded((len(rows), *size), scaled),
-            lambda part: as_tensor(self.dataset.pixels[images[part]]),
+            lambda part: self.modality.load(self.dataset.pixels[images[part]]),
             np.array([classes.index(str(one)) for one in rows["predicted"]], dtype=np.int64),
             Loaded((len(rows), *size), inside),
+            modality=self.modality,
             samples=tuple(rows["sample_id"].astype(str)),
         )
+
+    @property
+    def modality(self) -> Modality:
+        """What the inputs of the dataset are."""
+        return MODALITIES[self.dataset.vocabulary.modality]
 
     @cached_property
     def _row_of(self) -> pd.Series[int]:
@@ -275,7 +282,7 @@ def measure_unit(unit: Unit) -> Arrays:
     settings, params = unit.source.settings, unit.source.params
     ours = {one: subjects.of(one, unit.backbone) for one in unit.methods}
     view = subjects.view(unit.backbone)
-    again = Again(view, unit.methods, params)
+    again = Again(view, unit.methods, params, subjects.modality)
     stop = min(unit.rows[1], max(map(len, ours.values())))
     step = _count_images_at_once(unit, subjects)
     parts: list[pd.DataFrame] = []
@@ -316,6 +323,7 @@ class Again:
     view: View
     methods: tuple[str, ...]
     params: Params
+    modality: Modality = IMAGE
     _known: dict[bytes, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
 
     def explainer(self, method: str) -> Explainer:
@@ -336,8 +344,8 @@ class Again:
 
     def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
         own = self.params.explanations
-        how = (dict(own.methods), self.params.seed, own.batch_size, own.budget)
-        work = Work(self.view, lambda part: images[part], targets, *how)
+        how = (own.methods, self.params.seed, own.batch_size, own.budget)
+        work = Work(self.view, lambda part: images[part], targets, *how, modality=self.modality)
         size = (len(images), *images.shape[2:])
         found = {name: np.empty(size, dtype=np.float32) for name in self.methods}
         for part in attributions(work, self.methods):
@@ -354,7 +362,7 @@ def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     for one in filter(_explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
         copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
-    pixels = int(np.prod(subjects.dataset.pixels.shape[1:3]))
+    pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
     return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, OpenSection, Positive, Section
 
 Perturbation = Literal["uniform", "gaussian", "black", "road"]
 Noise = Literal["uniform", "gaussian"]
@@ -104,8 +104,13 @@ class OverlapParams(Section):
     threshold: Fraction = 0.5  # of the shown map, from which on a pixel belongs to the explanation
 
 
-class MetricsParams(Section):
-    """The metrics that have something to set."""
+class MetricsParams(OpenSection):
+    """The metrics that have something to set.
+
+    A new metric brings its settings in its own module, ``pasta/metrics/own/<key>.py``.
+    """
+
+    room = "pasta.metrics.own"
 
     faithfulness: FaithfulnessParams = FaithfulnessParams()
     road: RoadParams = RoadParams()

@@ -153,7 +153,7 @@ class QuantusPastaScore:
 class MeanPastaScore(_Metric):
     """Mean predicted stars over batches and processes; maps that show nothing do not count.
 
-    >>> metric = MeanPastaScore(PastaScore.load("Q1"))               # doctest: +SKIP
+    >>> metric = MeanPastaScore(PastaScore.load())                   # doctest: +SKIP
     >>> metric.update(image=images, saliency=maps, label=labels)     # doctest: +SKIP
     >>> metric.compute()                                             # doctest: +SKIP
     """

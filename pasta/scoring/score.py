@@ -1,6 +1,6 @@
 """How people would rate an explanation: ``from pasta import PastaScore``.
 
->>> score = PastaScore.load("Q1")                               # doctest: +SKIP
+>>> score = PastaScore.load()                                   # doctest: +SKIP
 >>> score(image=image, saliency=heat, label="cat").score        # doctest: +SKIP
 3.4
 """
@@ -27,6 +27,7 @@ from pasta.scoring.encoding import ExplanationEncoder, Watch
 from pasta.scoring.given import OK, concepts_given, images_given, labels_given, maps_given
 from pasta.scoring.stored import FOLDER, ScorerCard, StoredScorer, load_scorer
 from pasta.seeds import generator
+from pasta.studies.ratings.settings import MAIN
 
 RESAMPLES = 10_000
 
@@ -144,7 +145,7 @@ class PastaScore:
     @classmethod
     def load(
         cls,
-        question: str,
+        question: str = MAIN,
         folder: Path | str | None = None,
         *,
         encoder: Encoder | None = None,
@@ -155,7 +156,7 @@ class PastaScore:
         Parameters
         ----------
         question
-            Q1 to Q6.
+            One of those that raters answered with stars.
         folder
             A trained scorer; None is the project's own.
         encoder

@@ -100,6 +100,11 @@ class Part:
     rule_cells: tuple[str, ...] = ()
     check: Check | None = None
 
+    @property
+    def one(self) -> str:
+        """One row with its article, such as ``"a vote"``."""
+        return f"{'an' if self.thing[0] in 'aeiou' else 'a'} {self.thing}"
+
 
 @dataclass(frozen=True)
 class Format:
@@ -107,7 +112,7 @@ class Format:
 
     name: str
     about: str
-    fits: Callable[[Any], bool]  # whether parsed JSON is in this format
+    fits: Callable[[Any, Path], bool]  # whether parsed JSON, of this file, is in the format
     read: Callable[[Any, Path, Frames], Submission]  # (content, its file, tables referred to)
     file: str | None = None  # its name in a folder, if it has a fixed one
 

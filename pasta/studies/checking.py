@@ -212,7 +212,7 @@ def _words(problem: Problem, part: Part, study: Study, text: str) -> tuple[str, 
             unknown = (f"the {column} is not known", f"correct it, or give {problem.expected}")
             return study.references.get(column, unknown)
         case "rule":
-            return f"a {part.thing} has not: {problem.expected}", "correct or remove it"
+            return f"{part.one} has not: {problem.expected}", "correct or remove it"
     if problem.expected.startswith("one of "):
         choices = problem.expected.removeprefix("one of ").split(", ")
         by_lower = {choice.lower(): choice for choice in choices}
@@ -237,7 +237,7 @@ def _repetition(frame: pd.DataFrame, row: int, other: int, part: Part) -> Findin
     for differing in table.columns:
         here, there = frame[differing].iloc[row], frame[differing].iloc[other]
         if not (pd.isna(here) and pd.isna(there)) and _word(here) != _word(there):
-            problem = f"a {name} contradicts another of the same file"
+            problem = f"{part.one} contradicts another of the same file"
             fix, column = "keep one of the two", differing
             break
     values = [_word(frame[column].iloc[one]) for one in (row, other)]
@@ -306,7 +306,7 @@ def _conflicts(
     conflict: Mask,
     conflicts: Mapping[str, Mask],
 ) -> Iterator[Finding]:
-    problem = f"a {part.thing} contradicts what is stored"
+    problem = f"{part.one} contradicts what is stored"
     fix = "correct it, or import with --replace to overrule what is stored"
     for row in np.flatnonzero(conflict).tolist():
         hit = [column for column, mask in conflicts.items() if mask[row]]

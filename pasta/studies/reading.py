@@ -56,7 +56,7 @@ def read(
     if file.is_dir() or not read_start(file).startswith((b"[", b"{")):
         return read_tidy(study, path, people, limit)
     content = load_json(file, limit)
-    form = next((one for one in study.formats if one.fits(content)), None)
+    form = next((one for one in study.formats if one.fits(content, file)), None)
     if form is None:
         known = "; ".join([*(one.about for one in study.formats), "tables as CSV"])
         raise InputError("is in no known format", file=file, expected=known)

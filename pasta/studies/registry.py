@@ -1,8 +1,8 @@
 """The studies by name: one package of :mod:`pasta.studies` for each of them.
 
-Its package has a module ``study``, which registers how the study is made
-from the parameters, and a module ``tables``, which registers its tables. If it also has a module
-``commands`` with a Typer app, ``pasta study NAME`` has those commands too.
+Its package has a module ``study``, which registers how the study is made from the parameters, and a
+module ``tables``, which registers its tables. If it also has a module ``commands`` with a Typer
+app, ``pasta study NAME`` has those commands too.
 
 >>> "ratings" in study_names()
 True
@@ -11,6 +11,7 @@ True
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -27,7 +28,11 @@ STUDIES: Registry[Callable[[Params], Study]] = Registry("study")
 
 def study_packages() -> list[str]:
     """Names of the studies in this folder; none of them is imported."""
-    return [module.name for module in pkgutil.iter_modules(pasta.studies.__path__) if module.ispkg]
+    return [
+        module.name
+        for module in pkgutil.iter_modules(pasta.studies.__path__)
+        if module.ispkg and importlib.util.find_spec(f"pasta.studies.{module.name}.study")
+    ]
 
 
 def study_names() -> list[str]:

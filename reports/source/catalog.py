@@ -1,12 +1,13 @@
 """Every report: what it reads, what it is about, how it is built, and from what it was made.
 
 ``reads`` are the folders below ``pipelines/data`` and ``figures`` the pictures in
-``reports/figures`` that a report is made of; the stage ``report`` depends on the same.
+``reports/figures`` that a report is made of; the stage ``report`` depends on the same. A new page
+is a module of ``reports/source/pages`` that registers itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,8 +16,9 @@ from ruamel.yaml import YAML
 from pasta.config import load_params
 from pasta.git import git_state
 from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
-from pasta.registry import Registry
-from reports.source.data import ANALYSES, APPLICATIONS, SCORE, VOTES, Data
+from pasta.registry import import_modules
+from reports.source import pages
+from reports.source.data import ANALYSES, APPLICATIONS, REPORTS, SCORE, VOTES, Data
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
 from reports.source.pages.correlation import correlation_report
@@ -32,7 +34,6 @@ from reports.source.typesetting import Report, typeset
 
 FOLDER = FIGURES.parent
 DOT = "\N{MIDDLE DOT}"
-REPORTS: Registry[Callable[[Data], Report]] = Registry("report")
 
 
 def names() -> dict[str, str]:
@@ -41,7 +42,7 @@ def names() -> dict[str, str]:
 
 
 def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
-    """Build one report from what the stages have left, and say where it is."""
+    """Build one report from the outputs of the stages; returns the path of the PDF."""
     base = root or project_root()
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)
@@ -141,6 +142,9 @@ def applications(data: Data) -> Report:
 def replication(data: Data) -> Report:
     """Printed and measured."""
     return replication_report(data.replication, data.simulated)
+
+
+import_modules(pages)  # a new page registers itself
 
 
 def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:

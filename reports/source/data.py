@@ -1,8 +1,8 @@
-"""What the stages have left on disk, as far as a report says that it reads it."""
+"""The tables on disk that a report declares to read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +13,12 @@ from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.paths import DATA, FIGURES, PARAMS
+from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
+from reports.source.typesetting import Report
 
 VOTES, SCORE = f"votes/{NAME}", "score"
 ANALYSES = tuple(
@@ -129,3 +131,6 @@ def kernel_widths(candidates: pd.DataFrame) -> pd.DataFrame:
     widths = own["candidate"].str.extract(r"^kernel_width ([0-9.]+)$")[0]
     frame = own.assign(kernel_width=pd.to_numeric(widths), estimate=own["score"])
     return frame.dropna(subset=["kernel_width"])[["kernel_width", "estimate", "low", "high"]]
+
+
+REPORTS: Registry[Callable[[Data], Report]] = Registry("report")

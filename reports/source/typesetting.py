@@ -30,6 +30,8 @@ Facts = Mapping[str, str | Sequence[str]]
 class Report:
     """A report whose prose is in ``templates/<name>.typ``, and the values that it reads there.
 
+    A page of a few lines may bring its ``prose`` itself, as Typst text.
+
     Values are texts, counts, truth values, None, tables (:func:`reports.source.format.cells`),
     figures, picture files, and lists and mappings of these; other numbers have to be formatted
     before.
@@ -38,6 +40,7 @@ class Report:
     name: str
     simulated: bool
     content: Mapping[str, Any]
+    prose: str | None = None
 
 
 def typeset(report: Report, out: Path, facts: Facts) -> None:
@@ -59,11 +62,15 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
         data = {**content, "simulated": report.simulated, "facts": about}
         text = json.dumps(data, ensure_ascii=False)
         (folder / "data.json").write_text(text, encoding="utf-8")
-        for file in (LOOK, f"{report.name}.typ"):
-            shutil.copy(TEMPLATES / file, folder / file)
+        shutil.copy(TEMPLATES / LOOK, folder / LOOK)
+        main = folder / f"{report.name}.typ"
+        if report.prose is None:
+            shutil.copy(TEMPLATES / main.name, main)
+        else:
+            main.write_text(report.prose, encoding="utf-8")
         try:
             result, warnings = typst.compile_with_warnings(
-                str(folder / f"{report.name}.typ"),
+                str(main),
                 root=name,
                 format="pdf",
                 ignore_system_fonts=True,
@@ -78,7 +85,7 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
 
 
 def _placed(value: Any, folder: Path) -> Any:
-    """A value as JSON knows it; pictures are put into the folder and become names of files."""
+    """A value in JSON's types; pictures are written to the folder and replaced by file names."""
     match value:
         case Figure() | Path():
             return _draw(value, folder)

@@ -161,27 +161,6 @@ def test_strata_means_are_taken_anew_in_each_resample(ranks: bool) -> None:
         assert fast[resample, 0, 0] == pytest.approx(slow)
 
 
-def test_within_strata_an_effect_of_the_strata_alone_disappears() -> None:
-    rng = np.random.default_rng(0)
-    strata = np.repeat(np.arange(10), 40)
-    x, y = strata + rng.normal(size=400), strata + rng.normal(size=400)
-    assert alone(x, y, "pearson", resamples=2)["estimate"] > 0.8
-    within = alone(x, y, "pearson", strata=strata, clusters=np.tile(np.arange(40), 10))
-    assert within["low"] < 0 < within["high"]
-
-
-@pytest.mark.parametrize("method", ["pearson", "spearman"])
-def test_the_clustered_interval_is_wider_when_a_cluster_is_alike(method: Method) -> None:
-    x, y, clusters = clustered(40, 10, 0.4, 0.8, 0)
-    naive = alone(x, y, method)
-    honest = alone(x, y, method, clusters=clusters)
-    assert honest["high"] - honest["low"] > 1.5 * (naive["high"] - naive["low"])
-    assert naive["high"] - naive["low"] == pytest.approx(
-        naive["fisher_high"] - naive["fisher_low"], rel=0.25
-    )
-    assert honest["p_clustered"] > naive["p"]
-
-
 @pytest.mark.parametrize("method", ["pearson", "spearman"])
 def test_the_clustered_interval_covers_at_the_nominal_rate_and_fishers_does_not(
     method: Method,

@@ -23,7 +23,7 @@ from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import Given
 from pasta.explanations.catalog import technique
 from pasta.explanations.engine import predicted_classes, view_of
-from pasta.explanations.rise import rise
+from pasta.explanations.methods.rise import rise
 from pasta.models.checkpoint import load
 from pasta.resume import KeptUnits
 from tests.applications.small import DATASET, Small, small_project, with_classifier

@@ -17,7 +17,7 @@ from pasta.applications.settings import SteeringParams
 from pasta.applications.steering import Asked, ask, curve, mask_scores, matched, mix_maps
 from pasta.embedding.inputs import render
 from pasta.explanations.base import Given
-from pasta.explanations.rise import Masks, random_masks, rise
+from pasta.explanations.methods.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
 from pasta.scoring.score import PastaScore, Scores

@@ -262,7 +262,7 @@ class TestMaps:
                 subject.view,
                 lambda part: fresh.images[part],
                 subject.targets,
-                {"lime": changed},
+                methods.model_copy(update={"lime": changed}),
                 small.params.seed,
             )
             [part] = attributions(work, ["lime"])

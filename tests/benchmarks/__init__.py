@@ -1,1 +1,1 @@
-"""Speed as ratios against peers in the same run: `make bench`."""
+"""Our implementations beside those of libraries: ``make bench`` prints and writes one table."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import scipy.stats
 
 from pasta.studies.batches import merged, stored_folders
@@ -17,18 +15,9 @@ from pasta.studies.ratings.aggregate import aggregate
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.study import rating_study
-from tests.benchmarks.test_ratios import timed
-from tests.conftest import ROOT
+from tests.benchmarks.conftest import Table
 
 SAMPLES, VOTES_EACH, PEOPLE = 21_110, 5, 15
-
-MEASURED_ALONE = """
-import resource, sys
-from pathlib import Path
-from tests.benchmarks.test_annotations import labels_of
-assert len(labels_of(Path(sys.argv[1]), Path(sys.argv[2]))) == int(sys.argv[3])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
 
 
 def write_votes(folder: Path, samples: int) -> pd.DataFrame:
@@ -64,37 +53,19 @@ def labels_of(folder: Path, root: Path) -> pd.DataFrame:
     return aggregate(merged(rated, stored_folders(root))["votes"])
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pd.DataFrame]:
-    folder = tmp_path_factory.mktemp("votes")
-    write_votes(folder / "few", 50)
-    return folder, write_votes(folder / "many", SAMPLES)
-
-
-def test_votes_to_labels_against_groupby_apply_with_scipys_mode(
-    study: tuple[Path, pd.DataFrame],
-) -> None:
-    folder, votes = study
-    labels_of(folder / "few", folder / "warm")
-    fast, labels = timed(lambda: labels_of(folder / "many", folder / "batches"))
+def test_votes_to_labels(table: Table, tmp_path: Path) -> None:
+    """Reading, checking, importing and aggregating, beside only finding the modes."""
+    write_votes(tmp_path / "few", 50)
+    votes = write_votes(tmp_path / "many", SAMPLES)
+    labels_of(tmp_path / "few", tmp_path / "warm")
     groups = votes.groupby(["sample_id", "question"])["rating"]
-    slow, modes = timed(lambda: groups.apply(lambda ratings: scipy.stats.mode(ratings).mode))
-    found = labels.set_index(["sample_id", "question"])["mode"]
-    pd.testing.assert_series_equal(found, modes, check_names=False)
-    print(f"\n{len(votes)} votes, read to labels: {slow / fast:.0f}x groupby-apply ({fast:.2f} s)")
-    assert slow / fast >= 20
 
+    def ours() -> Any:
+        labels = labels_of(tmp_path / "many", tmp_path / "batches")
+        return labels.set_index(["sample_id", "question"])["mode"].sort_index().to_numpy()
 
-def test_votes_to_labels_fit_into_two_gibibytes(study: tuple[Path, pd.DataFrame]) -> None:
-    folder, votes = study
-    labels = len(votes) // VOTES_EACH
-    command = [
-        sys.executable,
-        "-c",
-        MEASURED_ALONE,
-        *map(str, (folder / "many", folder / "alone", labels)),
-    ]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    peak = int(done.stdout) * (1 if sys.platform == "darwin" else 1024)
-    print(f"\n{len(votes)} votes, read to labels: {peak / 2**20:.0f} MiB at most")
-    assert peak < 2 * 2**30
+    def theirs() -> Any:
+        modes = groups.apply(lambda ratings: scipy.stats.mode(ratings).mode)
+        return modes.sort_index().to_numpy()
+
+    table.compare(f"{len(votes)} votes to labels", "pandas and scipy", theirs, ours)

@@ -94,3 +94,15 @@ def in_quadrant(maps: Tensor) -> Tensor:
     positive = maps.clamp_min(0)
     height, width = maps.shape[1] // 2, maps.shape[2] // 2
     return positive[:, :height, :width].sum((1, 2)) / positive.sum((1, 2))
+
+
+class Sum(nn.Module):
+    """Class 1 is a weighted sum of pixels."""
+
+    def __init__(self, weights: Tensor) -> None:
+        super().__init__()
+        self.weights = weights
+
+    def forward(self, images: Tensor) -> Tensor:
+        total = (images * self.weights).sum((1, 2, 3))
+        return torch.stack([-total, total], 1)

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 from torchvision.models import SwinTransformer
 
-from pasta.explanations.ablation import ablated_value, ablationcam, channel_axis
 from pasta.explanations.base import Given, View
 from pasta.explanations.hooks import hooked
 from pasta.explanations.layers import Tokens, channels_last
+from pasta.explanations.methods.ablation import ablationcam, channel_axis
 from tests.explanations.families import output_of, replaced, residual_view, transformer_view
 from tests.explanations.networks import pictures, small_view
 
@@ -87,30 +87,12 @@ def test_behind_average_and_linear_layer_the_weights_are_known_by_hand() -> None
         torch.testing.assert_close(maps[number], expected.detach())
 
 
-@pytest.mark.parametrize("make", [residual_view, transformer_view])
-def test_neither_batch_nor_budget_nor_order_matters(make: Callable[[], View]) -> None:
-    view, images = make(), pictures(3, 32)
-    reference = ablationcam(Given(view, images, TARGETS))
-    narrow = ablationcam(Given(view, images, TARGETS, budget=5))
-    order = torch.tensor([2, 0, 1])
-    turned = ablationcam(Given(view, images[order], TARGETS[order]))
-    room = 1e-5 * float(reference.abs().max())
-    torch.testing.assert_close(narrow, reference, rtol=0, atol=room)
-    torch.testing.assert_close(turned, reference[order], rtol=0, atol=room)
-
-
 def test_no_more_images_than_the_budget_run_at_once() -> None:
     view, sizes = small_view(), []
     with hooked(view.network, lambda _, inputs, __: sizes.append(len(inputs[0]))):
         ablationcam(Given(view, pictures(1), TARGETS[:1], budget=4))
     assert max(sizes) == 4
     assert sizes[-2:] == [4, 2]  # six channels
-
-
-def test_the_value_of_an_ablated_channel_is_zero_only_where_zero_is_the_least() -> None:
-    assert ablated_value(torch.tensor([0.0, 3.0])) == 0
-    assert ablated_value(torch.tensor([-2.0, 3.0])) == -2 - 1e7
-    assert ablated_value(torch.tensor([1.0, 3.0])) == 1 - 1e7
 
 
 def test_channels_are_second_in_maps_and_last_elsewhere() -> None:

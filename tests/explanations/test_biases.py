@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from pasta.explanations.base import View
 from pasta.explanations.biases import Contribution, Watch
-from pasta.explanations.fullgrad import whole_pass
 from pasta.explanations.hooks import frozen
+from pasta.explanations.methods.fullgrad import whole_pass
 from tests.explanations.families import lively, transformer
 from tests.explanations.networks import pictures
 

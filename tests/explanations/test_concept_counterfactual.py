@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
-from pasta.explanations.self_explaining import NEAREST, counterfactuals
+from pasta.explanations.methods.self_explaining import NEAREST, counterfactuals
 from pasta.models.clip_concepts import GaussianHead
 from tests.explanations.small_concepts import (
     SmallModel,

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from pasta.errors import PastaError
 from pasta.explanations.catalog import METHODS
-from pasta.explanations.self_explaining import linear_contributions, reference
-from pasta.models.base import MODELS, ConceptModel
+from pasta.explanations.methods.self_explaining import linear_contributions, reference
+from pasta.models.base import ConceptModel
 from pasta.models.clip import FOLDER, open_model, save_clip
 from pasta.models.clip_concepts import ClipLinearRecipe, LaboRecipe
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe, LinearHead
@@ -101,18 +101,6 @@ def assert_complete(key: str, model: ConceptModel, images: Tensor) -> Tensor:
         total = contributions.sum(1) + bias.detach()[target]
         torch.testing.assert_close(total, logits[:, target], rtol=1e-5, atol=1e-5)
     return contributions
-
-
-@pytest.mark.parametrize("key", [*LINEAR, "clip_qda"])
-def test_methods_are_registered_for_their_own_model(key: str) -> None:
-    about = METHODS.entry(key).metadata
-    assert about["backbones"] == (key,)
-    assert about["doi"] == MODELS.entry(key).metadata["doi"]
-    assert (about["attribution"], about["stage"], about["sign"]) == (
-        "concepts",
-        "ante-hoc",
-        "signed",
-    )
 
 
 @pytest.mark.parametrize("key", LINEAR)

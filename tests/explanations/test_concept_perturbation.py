@@ -14,15 +14,15 @@ from sklearn.linear_model import Ridge
 from torch import Tensor, nn
 
 from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.concept_perturbation import (
+from pasta.explanations.methods.concept_perturbation import (
     kept_minus_hidden,
     lime_masks,
     lime_weights,
     masked_probabilities,
     rise_masks,
 )
-from pasta.explanations.lime import ridge
-from pasta.explanations.self_explaining import reference
+from pasta.explanations.methods.lime import ridge
+from pasta.explanations.methods.self_explaining import reference
 from pasta.models.base import torch_generator
 from pasta.models.concept_bottleneck import ConceptBottleneckRecipe, LinearHead
 from pasta.models.settings import ConceptBottleneckParams
@@ -61,14 +61,6 @@ def by_hand(given: Given, image: int, mask: Tensor) -> float:
             scores[concept] = 0.0
     with torch.no_grad():
         return float(model.head(scores[None]).softmax(1)[0, given.targets[image]])
-
-
-@pytest.mark.parametrize("key", PERTURBATION)
-def test_methods_are_registered_for_both_backbones(key: str) -> None:
-    about = METHODS.entry(key).metadata
-    assert about["backbones"] == ("clip_qda", "concept_bottleneck")
-    kinds = about["attribution"], about["stage"], about["sign"]
-    assert kinds == ("concepts", "post-hoc", "signed")
 
 
 @pytest.mark.parametrize("key", PERTURBATION)

@@ -156,7 +156,7 @@ def test_images_go_where_the_model_is() -> None:
     view = residual_view()
     view.network.to("meta")
     images = pictures(2, 32)
-    work = Work(view, lambda part: images[part], torch.tensor([0, 1]), dict(DEFAULTS))
+    work = Work(view, lambda part: images[part], torch.tensor([0, 1]), DEFAULTS)
     with pytest.raises(NotImplementedError, match="meta"):
         list(attributions(work, ["gradcam"]))
     tokens = Tokens(prefix=1)(torch.empty(2, 17, 4, device="meta"))

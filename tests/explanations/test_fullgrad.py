@@ -12,7 +12,7 @@ from torchvision.models import swin_t
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View, shared_pass
-from pasta.explanations.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
+from pasta.explanations.methods.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
 from pasta.models.base import Normalise
 from pasta.models.resnet import ScaledResNet
 from tests.explanations.families import lively, residual, transformer, transformer_view
@@ -211,11 +211,6 @@ def test_the_method_uses_the_shared_pass_or_makes_its_own() -> None:
     assert maps is shared.passed.found.maps
     assert maps.shape == (3, 32, 32)
     torch.testing.assert_close(maps, fullgrad(Given(view, images, TARGETS)))
-
-
-def test_without_a_layer_square_tokens_still_find_their_places() -> None:
-    view, images = transformer_view(), pictures(3, 32)
-    torch.testing.assert_close(whole(View(view.network), images).maps, whole(view, images).maps)
 
 
 class Failing(SmallNet):

@@ -14,7 +14,7 @@ from torchvision.models import convnext_tiny, efficientnet_b0, resnet50, swin_t,
 from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
-from pasta.explanations.grad_cam import BOTH, ONLY
+from pasta.explanations.methods.grad_cam import BOTH, ONLY
 from pasta.explanations.settings import MethodsParams
 from tests.explanations.families import lively, residual, transformer
 from tests.explanations.networks import SmallNet, global_states, pictures

@@ -16,11 +16,11 @@ from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS, Given, View
 from pasta.explanations.catalog import technique, techniques
-from pasta.explanations.gradients import CalledInTurn, split_shared_modules
 from pasta.explanations.masking import halve_until_it_fits
+from pasta.explanations.methods.gradients import CalledInTurn, split_shared_modules
 from pasta.explanations.settings import MethodsParams
 from tests.explanations.families import lively, residual, transformer
-from tests.explanations.networks import SmallNet, global_states, pictures
+from tests.explanations.networks import SmallNet, pictures
 
 torch.set_num_threads(1)
 NAMES = (
@@ -34,7 +34,6 @@ NAMES = (
     "occlusion",
     "lrp",
 )
-RANDOM = ("smoothgrad", "gradient_shap")
 
 
 def settings(**changes: Any) -> MethodsParams:
@@ -163,33 +162,6 @@ def test_occlusion_is_the_mean_drop_of_all_squares_over_a_pixel() -> None:
     torch.testing.assert_close(found, drops / times, rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_neither_batch_nor_order_nor_budget_matter(name: str) -> None:
-    network, images = residual().double(), pictures(4, 32).double()
-    targets = [0, 1, 2, 3]
-    together = METHODS[name](asked(network, images, targets))
-    assert together.shape == (4, 32, 32)
-    for number in (0, 3):
-        part = slice(number, number + 1)
-        alone = METHODS[name](asked(network, images[part], targets[part], budget=7))
-        torch.testing.assert_close(alone[0], together[number], rtol=1e-6, atol=1e-9)
-    order = [2, 0, 3, 1]
-    other = METHODS[name](asked(network, images[order], order, budget=9))
-    torch.testing.assert_close(other, together[order], rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("name", RANDOM)
-def test_the_seed_decides_and_global_seeds_stay_as_they_are(name: str) -> None:
-    network, images = SmallNet(), pictures(2)
-    one = METHODS[name](asked(network, images, [0, 1], seed=1))
-    torch.manual_seed(99)
-    before = global_states()
-    assert torch.equal(one, METHODS[name](asked(network, images, [0, 1], seed=1)))
-    assert global_states() == before
-    other = METHODS[name](asked(network, images, [0, 1], seed=2))
-    assert not torch.allclose(one, other, rtol=1e-3)
-
-
 def test_noise_smooths_a_gradient_that_jumps() -> None:
     class Step(nn.Module):
         """The gradient is 1 above one half, else 0."""
@@ -236,20 +208,6 @@ def test_no_pass_has_more_images_than_the_budget(name: str) -> None:
     explain(network, pictures(3), [0, 1, 2], [name], settings=params)
     few = name in ("saliency", "input_x_gradient", "guided_backprop", "lrp")
     assert max(sizes) > 4 or few
-
-
-def test_the_model_is_left_as_it_was_found() -> None:
-    torch.manual_seed(0)
-    network = resnet18(num_classes=3).train()
-    before = {name: value.clone() for name, value in network.state_dict().items()}
-    attributes = {name: set(vars(module)) for name, module in network.named_modules()}
-    few = settings(integrated_gradients={"steps": 2}, occlusion={"window": 0.5})
-    explain(network, pictures(1, 32), [0], NAMES, settings=few)
-    assert network.training
-    assert all(value.requires_grad and value.grad is None for value in network.parameters())
-    assert not any(module._forward_hooks for module in network.modules())
-    assert {name: set(vars(module)) for name, module in network.named_modules()} == attributes
-    torch.testing.assert_close(dict(network.state_dict()), before)
 
 
 def test_shared_activations_are_split_in_a_copy_that_says_the_same() -> None:

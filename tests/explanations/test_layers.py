@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import View
-from pasta.explanations.fullgrad import whole_pass
 from pasta.explanations.layers import (
     AnyLayout,
     Tokens,
@@ -21,6 +20,7 @@ from pasta.explanations.layers import (
     find_layer,
     resolve_layer,
 )
+from pasta.explanations.methods.fullgrad import whole_pass
 from pasta.models.base import Normalise
 from pasta.models.resnet import ResNetClassifier
 from pasta.models.vit import TransformerClassifier

@@ -12,19 +12,18 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
-from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.lime import coefficients, kernel, lime, random_switches, ridge
+from pasta.explanations.base import Given, View
+from pasta.explanations.image import Segmenter, segment
+from pasta.explanations.methods.lime import coefficients, lime, random_switches, ridge
 from pasta.explanations.settings import LimeParams
 from pasta.explanations.superpixels import (
-    Segmenter,
     mean_colours,
     number_of,
     pixel_counts,
-    segment,
     spread,
 )
 from tests.explanations.networks import (
-    global_states,
+    Sum,
     in_quadrant,
     pictures,
     quadrant_view,
@@ -105,12 +104,6 @@ def test_ridge_of_several_problems_equals_scikit_learns_of_each() -> None:
         np.testing.assert_allclose(found[number].numpy(), peer.coef_, rtol=1e-9)
 
 
-def test_the_kernel_is_one_for_the_whole_image_and_falls_with_what_is_hidden() -> None:
-    switches = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0]]).bool()
-    expected = [1.0, *(math.exp(-((1 - s) ** 2) / 2) for s in (math.sqrt(0.75), 0.5, 0.0))]
-    assert kernel(switches, 1.0).tolist() == pytest.approx(expected)
-
-
 def test_switches_begin_with_the_whole_image_and_are_fair() -> None:
     switches = random_switches(4000, 6, torch.Generator().manual_seed(0))
     assert switches[0].all()
@@ -151,18 +144,6 @@ def test_coefficients_equal_those_of_the_lime_package(segmenter: Any) -> None:
     assert spearmanr(found.numpy(), expected).statistic > 0.99
 
 
-class Sum(nn.Module):
-    """Class 1 is a weighted sum of pixels."""
-
-    def __init__(self, weights: Tensor) -> None:
-        super().__init__()
-        self.weights = weights
-
-    def forward(self, images: Tensor) -> Tensor:
-        total = (images * self.weights).sum((1, 2, 3))
-        return torch.stack([-total, total], 1)
-
-
 def test_of_a_linear_function_each_superpixel_gets_what_hiding_it_takes_away() -> None:
     image = pictures(1).double()
     weights = pictures(1, seed=9)[0].double()
@@ -189,51 +170,11 @@ def test_a_signal_in_one_quadrant_is_found_there() -> None:
     assert (in_quadrant(-against) >= 0.8).all()
 
 
-@pytest.mark.parametrize("segmenter", ["slic", "quickshift"])
-def test_neither_batch_nor_order_nor_budget_matter(segmenter: Any) -> None:
-    settings = SETTINGS.model_copy(update={"segmenter": segmenter, "samples": 40})
-    view, targets = small_view(), torch.tensor([0, 1, 2, 3])
-    images = nn.functional.interpolate(pictures(4, 4), (24, 24), mode="bicubic").clamp(0, 1)
-    together = lime(given(view, images, targets, settings))
-    for number in range(4):
-        part = slice(number, number + 1)
-        alone = lime(given(view, images[part], targets[part], settings, budget=7))
-        torch.testing.assert_close(alone[0], together[number], rtol=1e-4, atol=1e-6)
-    order = torch.tensor([3, 0, 2, 1])
-    other = lime(given(view, images[order], targets[order], settings))
-    torch.testing.assert_close(other, together[order], rtol=1e-4, atol=1e-6)
-
-
-def test_the_seed_decides_and_nothing_else_does() -> None:
-    view, images, targets = small_view(), pictures(2), torch.tensor([0, 1])
-    one = lime(given(view, images, targets, seed=1))
-    torch.manual_seed(99)
-    before = global_states()
-    assert torch.equal(one, lime(given(view, images, targets, seed=1)))
-    assert global_states() == before
-    assert not torch.allclose(one, lime(given(view, images, targets, seed=2)), rtol=1e-3)
-
-
 def test_a_single_superpixel_and_a_single_sample_are_no_problem() -> None:
     settings = SETTINGS.model_copy(update={"segments": 1, "samples": 1})
     found = lime(given(small_view(), pictures(2), torch.tensor([0, 1]), settings))
     assert found.shape == (2, 16, 16)
     assert (found == 0).all()  # one sample says nothing
-
-
-def test_an_image_that_is_not_numbers_spoils_only_its_own_map() -> None:
-    images = pictures(2)
-    images[0] = torch.nan
-    found = lime(given(small_view(), images, torch.tensor([0, 1])))
-    assert found[0].isnan().all()
-    assert found[1].isfinite().all()
-
-
-def test_it_is_registered_for_the_black_boxes() -> None:
-    about = METHODS.entry("lime").metadata
-    assert METHODS["lime"] is lime
-    assert (about["sign"], about["attribution"]) == ("signed", "image")
-    assert about["backbones"] == ("resnet50", "vit_b_16", "clip_zero_shot")
 
 
 # Superpixels
@@ -270,12 +211,6 @@ def test_superpixels_are_numbered_without_gaps_and_repeatable(
 def test_noise_does_not_leave_slic_without_superpixels(noise: float) -> None:
     image = (1 - noise) * smooth(size=64)[0] + noise * pictures(1, 64)[0]
     assert 12 <= number_of(segment(image, "slic", 24)) <= 36
-
-
-def test_slic_makes_about_as_many_superpixels_as_asked_for() -> None:
-    few, many = (number_of(segment(smooth(size=64)[0], "slic", wanted)) for wanted in (9, 64))
-    assert 4 <= few <= 16
-    assert 40 <= many <= 80
 
 
 def test_quickshift_is_that_of_the_lime_package() -> None:

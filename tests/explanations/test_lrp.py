@@ -16,7 +16,7 @@ from zennit.composites import EpsilonPlusFlat
 from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
-from pasta.explanations.lrp import (
+from pasta.explanations.methods.lrp import (
     RelevanceMode,
     is_plain,
     relevance_by_mode,
@@ -120,6 +120,15 @@ def test_our_mode_and_zennit_agree_where_zennit_sees_all(
     theirs = relevance_by_zennit(network, images, TARGETS, rules)
     ours = relevance_by_mode(network, images, TARGETS, rules)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=2e-4 * float(theirs.abs().max()))
+
+
+def test_neither_batch_nor_order_matter_to_zennit() -> None:
+    network, images = exact(residual(), pictures(3, 64))
+    together = relevance_by_zennit(network, images, torch.tensor([1, 3, 0]), LrpParams())
+    turned = relevance_by_zennit(network, images.flip(0), torch.tensor([0, 3, 1]), LrpParams())
+    torch.testing.assert_close(turned, together.flip(0))
+    alone = relevance_by_zennit(network, images[1:2], torch.tensor([3]), LrpParams())
+    torch.testing.assert_close(alone[0], together[1])
 
 
 def test_the_defaults_are_zennits_epsilon_plus_flat() -> None:

@@ -28,7 +28,7 @@ def images(part):
     return pictures(part.stop - part.start, 224, seed=part.start)
 
 work = Work(View(network, network.active), images, torch.zeros(number, dtype=torch.long),
-            dict(DEFAULTS), batch_size=10)
+            DEFAULTS, batch_size=10)
 with ExitStack() as stack:
     shape = (number, 224, 224)
     sinks = {name: stack.enter_context(store.growing_array(folder / f"{name}.npy", shape, "f2"))

@@ -86,7 +86,7 @@ def search(
     perturbations: Sequence[str] | None = None,
 ) -> list[Pair]:
     keys = names(len(images)) if keys is None else keys
-    return find_pairs(predict, images, keys, seed, settings, budget, perturbations)
+    return find_pairs(predict, images, keys, seed, settings, budget, perturbations=perturbations)
 
 
 def same(first: Found, second: Found) -> bool:

@@ -86,18 +86,13 @@ def test_magnitude_zero_is_the_image_itself_in_memory_of_its_own(key: str) -> No
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_magnitude_one_is_clearly_another_image(key: str) -> None:
-    images = pictures()
-    distances = (perturbed(key, images, 1) - images).abs().mean((1, 2, 3))
-    assert distances.min() > 0.04
-
-
-@pytest.mark.parametrize("key", KEYS)
 def test_distance_to_the_original_grows_with_the_magnitude(key: str) -> None:
     images = pictures(16)
-    distances = [float((perturbed(key, images, m) - images).abs().mean()) for m in LADDER]
+    changes = [(perturbed(key, images, m) - images).abs().mean((1, 2, 3)) for m in LADDER]
+    distances = [float(change.mean()) for change in changes]
     assert distances == sorted(distances)
     assert distances[1] < distances[-1] / 2
+    assert changes[-1].min() > 0.04
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -270,7 +265,3 @@ def test_wrong_input_is_an_error_that_says_what_is_wrong(
 ) -> None:
     with pytest.raises(PastaError, match=words):
         PERTURBATIONS["brightness"](images, torch.tensor(magnitudes, dtype=torch.float64), seeds)
-
-
-def test_no_images_give_no_images() -> None:
-    assert PERTURBATIONS["masking"](torch.zeros(0, 3, 8, 8), torch.zeros(0), []).shape[0] == 0

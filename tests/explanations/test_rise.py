@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.base import METHODS, Given, View
-from pasta.explanations.rise import Masks, cell_length, importance, random_masks, rise
+from pasta.explanations.base import Given, View
+from pasta.explanations.methods.rise import Masks, random_masks, rise
 from pasta.explanations.settings import RiseParams
 from tests.explanations.networks import in_quadrant, pictures, quadrant_view, small_view
 
@@ -53,17 +53,6 @@ def test_masks_are_enlarged_and_shifted_grids() -> None:
             assert float(built[number - 1, y, x]) == pytest.approx(expected, abs=1e-5)
 
 
-def test_masks_equal_scikit_images_enlargement() -> None:
-    transform: Any = pytest.importorskip("skimage.transform")
-    masks = drawn(6)
-    for number, built in enumerate(masks.build(slice(None))):
-        down, right = masks.shifts[number].tolist()
-        grid = masks.grids[number].double().numpy()
-        large = transform.resize(grid, (42, 60), order=1, mode="edge", anti_aliasing=False)
-        expected = large[down : down + 33, right : right + 48]
-        np.testing.assert_allclose(built.numpy(), expected, atol=1e-5)
-
-
 def test_masks_are_random_within_their_limits() -> None:
     masks = drawn(2000)
     assert abs(float(masks.grids.mean()) - 0.4) < 0.01
@@ -73,11 +62,6 @@ def test_masks_are_random_within_their_limits() -> None:
     assert float(built.min()) >= 0
     assert float(built.max()) <= 1 + 1e-6
     np.testing.assert_allclose(built.mean(0).numpy(), 0.4, atol=0.05)
-
-
-@pytest.mark.parametrize(("cells", "length", "expected"), [(7, 224, 32), (6, 96, 16), (8, 97, 13)])
-def test_cells_cover_the_image(cells: int, length: int, expected: int) -> None:
-    assert cell_length(cells, length) == expected
 
 
 def test_maps_are_those_of_the_papers_formula() -> None:
@@ -102,13 +86,6 @@ def test_where_everything_is_always_seen_the_map_is_the_probability() -> None:
     torch.testing.assert_close(found, expected.expand(3, 16, 16), rtol=1e-5, atol=0)
 
 
-def test_equal_scores_give_the_mean_mask() -> None:
-    masks = drawn(130)
-    found = importance(masks, torch.full((130,), 0.3), 0.4)
-    expected = 0.3 * masks.build(slice(None)).double().mean(0) / 0.4
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-7)
-
-
 def test_a_signal_in_one_quadrant_is_found_there() -> None:
     images = pictures(3, 32) * 0.5 + 0.5
     settings = RiseParams(masks=4000, cells=8, keep=0.5)
@@ -118,26 +95,6 @@ def test_a_signal_in_one_quadrant_is_found_there() -> None:
     # All pixels share the mean of all scores; the signal is what exceeds it.
     above = found - found.flatten(1).median(1).values[:, None, None]
     assert (in_quadrant(above) >= 0.8).all()
-
-
-def test_neither_batch_nor_order_nor_budget_matter() -> None:
-    view, images, targets = small_view(), pictures(4), torch.tensor([0, 1, 2, 3])
-    together = rise(given(view, images, targets))
-    for number in range(4):
-        part = slice(number, number + 1)
-        alone = rise(given(view, images[part], targets[part], budget=7))
-        torch.testing.assert_close(alone[0], together[number], rtol=1e-5, atol=1e-6)
-    order = torch.tensor([3, 0, 2, 1])
-    other = rise(given(view, images[order], targets[order]))
-    torch.testing.assert_close(other, together[order], rtol=1e-5, atol=1e-6)
-
-
-def test_the_seed_decides_and_nothing_else_does() -> None:
-    view, images, targets = small_view(), pictures(2), torch.tensor([0, 1])
-    one = rise(given(view, images, targets, seed=1))
-    torch.manual_seed(99)
-    assert torch.equal(one, rise(given(view, images, targets, seed=1)))
-    assert not torch.allclose(one, rise(given(view, images, targets, seed=2)), rtol=1e-3)
 
 
 def test_hiding_everything_is_an_error() -> None:
@@ -150,17 +107,3 @@ def test_hiding_everything_is_an_error() -> None:
                 RiseParams(masks=5, cells=4, keep=0.0),
             )
         )
-
-
-def test_an_image_that_is_not_numbers_spoils_only_its_own_map() -> None:
-    images = pictures(2)
-    images[0] = torch.nan
-    found = rise(given(small_view(), images, torch.tensor([0, 1])))
-    assert found[0].isnan().all()
-    assert found[1].isfinite().all()
-
-
-def test_it_is_registered_as_a_positive_image_method() -> None:
-    about = METHODS.entry("rise").metadata
-    assert METHODS["rise"] is rise
-    assert (about["sign"], about["attribution"]) == ("positive", "image")

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.base import METHODS, Given, View
+from pasta.explanations.base import Given, View
+from pasta.explanations.image import segment
+from pasta.explanations.methods.shap import coalitions, shap, shapley_values
 from pasta.explanations.settings import ShapParams
-from pasta.explanations.shap import coalitions, shap, shapley_values
-from pasta.explanations.superpixels import number_of, segment
+from pasta.explanations.superpixels import number_of
 from tests.explanations.networks import (
-    global_states,
+    Sum,
     in_quadrant,
     pictures,
     quadrant_view,
@@ -61,20 +62,6 @@ def literal_values(view: View, image: Tensor, labels: Tensor, target: int) -> li
     return values
 
 
-@pytest.mark.parametrize("superpixels", [1, 2, 5, 8])
-def test_all_coalitions_give_exact_shapley_values(superpixels: int) -> None:
-    view, images, targets = small_view(double=True), pictures(2).double(), torch.tensor([3, 1])
-    labels = [
-        torch.arange(256).view(16, 16) * superpixels // 256,
-        torch.arange(256).view(16, 16) % superpixels,
-    ]
-    every = coalitions(superpixels, 2**superpixels, torch.Generator())
-    found = shapley_values(given(view, images, targets), labels, [every, every])
-    for number, label in enumerate(labels):
-        expected = literal_values(view, images[number], label, int(targets[number]))
-        np.testing.assert_allclose(found[number].numpy(), expected, rtol=0, atol=1e-6)
-
-
 def test_maps_share_exact_shapley_values_among_pixels() -> None:
     settings = ShapParams(samples=256, segments=6)
     view, images, targets = small_view(), pictures(2, 12), torch.tensor([0, 2])
@@ -97,18 +84,6 @@ def test_pixels_sum_to_what_the_image_adds_to_its_mean_colour(samples: int) -> N
         gained = view.probabilities(images) - view.probabilities(plain)
     expected = gained.gather(1, targets[:, None])[:, 0]
     torch.testing.assert_close(found.double().sum((1, 2)), expected.double(), rtol=0, atol=1e-6)
-
-
-class Sum(nn.Module):
-    """Class 1 is a weighted sum of pixels."""
-
-    def __init__(self, weights: Tensor) -> None:
-        super().__init__()
-        self.weights = weights
-
-    def forward(self, images: Tensor) -> Tensor:
-        total = (images * self.weights).sum((1, 2, 3))
-        return torch.stack([-total, total], 1)
 
 
 def test_a_linear_function_gives_its_weights() -> None:
@@ -158,45 +133,6 @@ def test_a_signal_in_one_quadrant_is_found_there() -> None:
     torch.testing.assert_close(against, -found)
 
 
-def test_neither_batch_nor_order_nor_budget_matter() -> None:
-    view, targets = small_view(), torch.tensor([0, 1, 2, 3])
-    images = nn.functional.interpolate(pictures(4, 4), (24, 24), mode="bicubic").clamp(0, 1)
-    settings = ShapParams(samples=50, segments=14)
-    together = shap(given(view, images, targets, settings))
-    for number in range(4):
-        part = slice(number, number + 1)
-        alone = shap(given(view, images[part], targets[part], settings, budget=7))
-        torch.testing.assert_close(alone[0], together[number], rtol=1e-3, atol=1e-7)
-    order = torch.tensor([3, 0, 2, 1])
-    other = shap(given(view, images[order], targets[order], settings))
-    torch.testing.assert_close(other, together[order], rtol=1e-3, atol=1e-7)
-
-
-def test_the_seed_decides_and_nothing_else_does() -> None:
-    view, images, targets = small_view(), pictures(2, 24), torch.tensor([0, 1])
-    settings = ShapParams(samples=60, segments=20)
-    one = shap(given(view, images, targets, settings, seed=1))
-    torch.manual_seed(99)
-    before = global_states()
-    assert torch.equal(one, shap(given(view, images, targets, settings, seed=1)))
-    assert global_states() == before
-    assert not torch.allclose(one, shap(given(view, images, targets, settings, seed=2)), rtol=1e-3)
-
-
 def test_too_few_samples_are_an_error() -> None:
     with pytest.raises(PastaError, match="coalitions"):
         shap(given(small_view(), pictures(1), torch.tensor([0]), ShapParams(samples=1, segments=4)))
-
-
-def test_an_image_that_is_not_numbers_spoils_only_its_own_map() -> None:
-    images = pictures(2)
-    images[0] = torch.nan
-    found = shap(given(small_view(), images, torch.tensor([0, 1])))
-    assert found[0].isnan().all()
-    assert found[1].isfinite().all()
-
-
-def test_it_is_registered_as_a_signed_image_method() -> None:
-    about = METHODS.entry("shap").metadata
-    assert METHODS["shap"] is shap
-    assert (about["sign"], about["attribution"]) == ("signed", "image")

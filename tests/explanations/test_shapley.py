@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import combinations
 from math import comb, factorial
-from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from pasta.errors import PastaError
-from pasta.explanations.shap import coalitions, solve
+from pasta.explanations.methods.shap import coalitions, solve
 from pasta.models.base import torch_generator
 
 torch.set_num_threads(1)
@@ -152,25 +150,3 @@ def test_impossible_requests_are_errors() -> None:
     for features, samples in ((0, 10), (5, 1)):
         with pytest.raises(PastaError, match="coalitions"):
             coalitions(features, samples, torch_generator(0, "test"))
-
-
-def test_agrees_with_the_authors_package() -> None:
-    shap: Any = pytest.importorskip("shap")
-    features, generator = 7, torch_generator(3, "parity")
-    points = torch.randn(2, features, generator=generator, dtype=torch.double)
-    weight = torch.randn(features, generator=generator, dtype=torch.double)
-
-    def function(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        inputs = torch.as_tensor(rows).double()
-        product: Tensor = torch.sigmoid(inputs @ weight + inputs[:, 0] * inputs[:, 3])
-        return product.numpy()
-
-    background = points[1:].numpy()
-    explainer = shap.KernelExplainer(function, background)
-    peer = explainer.shap_values(points[:1].numpy(), nsamples=2**features, silent=True, l1_reg=0)
-
-    def game(masks: Tensor) -> Tensor:
-        return torch.from_numpy(function(torch.where(masks, points[0], points[1]).numpy()))
-
-    ours = kernel_shap(game, features, 2**features)
-    torch.testing.assert_close(ours, torch.from_numpy(peer[0]), rtol=0, atol=1e-8)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torchvision.models import densenet121, googlenet, swin_t
 
 from pasta.errors import PastaError
-from pasta.explanations.ablation import Tail, repeated
+from pasta.explanations.methods.ablation import Tail, repeated
 from pasta.models.base import Normalise
 from tests.explanations.families import output_of, replaced, residual, transformer
 from tests.explanations.networks import SmallNet, pictures

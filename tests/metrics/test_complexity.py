@@ -48,12 +48,3 @@ def test_effective_complexity_counts_pixels_above_a_part_of_the_largest() -> Non
     maps[0, 0] = torch.tensor([-10.0, 1.01, 1.0, 0.5])
     assert evaluate("effective_complexity", maps=maps).tolist() == [4]
     assert evaluate("effective_complexity", maps=maps, tolerance=0.1).tolist() == [2]
-
-
-@pytest.mark.parametrize("name", ["sparseness", "entropy", "effective_complexity"])
-def test_maps_without_relevance_or_with_nan_have_a_status_and_no_value(name: str) -> None:
-    maps = random_maps(3)
-    maps[0], maps[1, 0, 0] = 0, torch.nan
-    values, statuses = evaluate(name, maps=maps, return_status=True)
-    assert statuses == ["zero", "nan", "ok"]
-    assert np.isnan(values).tolist() == [True, True, False]

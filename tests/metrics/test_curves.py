@@ -9,11 +9,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from pasta.explanations.image import blur_image
 from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlate_subsets, score_falls
 from pasta.metrics.forward import scorer_of
-from pasta.metrics.removal import blur_image
+from pasta.metrics.own.correlation import correlate_subsets, score_falls
 from pasta.metrics.settings import DEFAULTS
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import (

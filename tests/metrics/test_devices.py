@@ -10,12 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from pasta.metrics import removal
+from pasta.explanations import image as image_module
+from pasta.explanations.image import impute
 from pasta.metrics.api import Inputs, evaluate, get_settings
 from pasta.metrics.base import Batch, Result
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, precise
-from pasta.metrics.removal import impute, rank_map
+from pasta.metrics.removal import rank_map
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 
@@ -83,7 +84,7 @@ def test_the_core_of_a_metric_stays_on_the_device(
     name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if needs_values(name, options):
-        monkeypatch.setattr(removal, "to_numpy", _made_up)
+        monkeypatch.setattr(image_module, "to_numpy", _made_up)
     found = computed(name, options, META)
     tensors = [found.values, *found.why.values()]
     tensors += [] if found.curves is None else [found.curves]
@@ -137,7 +138,7 @@ def test_what_is_random_is_drawn_in_main_memory_and_moved() -> None:
 
 
 def test_imputed_images_go_back_to_where_they_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "to_numpy", _made_up)
+    monkeypatch.setattr(image_module, "to_numpy", _made_up)
     removed = torch.empty(2, 8, 8, dtype=torch.bool, device=META)
     found = impute(torch.empty(2, 3, 8, 8, device=META), removed)
     assert found.device == META and found.dtype == torch.float32
@@ -166,11 +167,3 @@ def test_values_on_a_gpu_are_those_of_the_processor(name: str, options: dict[str
     here = evaluate(name, model=network, **given)
     there = evaluate(name, model=network.to("cuda"), **given)
     np.testing.assert_allclose(there, here, atol=1e-3, rtol=1e-3)
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
-def test_the_core_of_a_metric_stays_on_a_gpu(name: str, options: dict[str, Any]) -> None:
-    found = computed(name, options, torch.device("cuda"))
-    assert found.values.device.type == "cuda"

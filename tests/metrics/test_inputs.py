@@ -146,13 +146,14 @@ def test_maps_with_nan_are_an_error_that_names_them_or_a_status_if_asked() -> No
     assert np.isnan(values).nonzero()[0].tolist() == [17]
 
 
-@pytest.mark.parametrize("name", WITH_MODEL)
-def test_maps_without_an_order_have_a_status_and_no_value(name: str) -> None:
-    maps = random_maps(3)
-    maps[0], maps[1] = 0, -0.4
-    values, statuses = evaluate(name, **{**given(3), "maps": maps}, return_status=True)
-    assert statuses == ["zero", "constant", "ok"]
-    assert np.isnan(values).tolist() == [True, True, False]
+@pytest.mark.parametrize("name", list(METRICS))
+def test_maps_that_a_metric_refuses_have_a_status_and_no_value(name: str) -> None:
+    maps = random_maps(4)
+    maps[0], maps[1], maps[2, 0, 0] = 0, 0.4, torch.nan
+    flat = "constant" if "constant" in METRICS.entry(name).metadata["refuses"] else "ok"
+    values, statuses = evaluate(name, **{**given(4), "maps": maps}, return_status=True)
+    assert statuses == ["zero", flat, "nan", "ok"]
+    assert np.isnan(values).tolist() == [True, flat != "ok", True, False]
 
 
 @pytest.mark.parametrize("name", ["faithfulness", "insertion", "deletion"])

@@ -70,13 +70,3 @@ def test_an_empty_mask_has_a_status_and_no_value(name: str) -> None:
     values, statuses = evaluate(name, maps=random_maps(2, 4), masks=masks, return_status=True)
     assert statuses == ["ok", "empty mask"]
     assert np.isnan(values).tolist() == [False, True]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_maps_of_zeros_and_nan_have_a_status_and_no_value(name: str) -> None:
-    maps = random_maps(3, 4)
-    maps[0], maps[1] = 0, torch.inf
-    masks = MASK.expand(3, -1, -1)
-    values, statuses = evaluate(name, maps=maps, masks=masks, return_status=True)
-    assert statuses == ["zero", "nan", "ok"]
-    assert np.isnan(values).tolist() == [True, True, False]

@@ -12,11 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from pasta.metrics.api import curves, evaluate
-from pasta.metrics.base import Batch
-from pasta.metrics.correlation import correlate_subsets, score_falls
-from pasta.metrics.forward import scorer_of
-from pasta.metrics.removal import impute
-from pasta.metrics.settings import DEFAULTS
+from pasta.metrics.base import METRICS, Batch
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
 
@@ -51,7 +47,7 @@ def ask(metric: Any, model: nn.Module, images: Tensor, maps: Tensor, **more: Any
             y_batch=more.pop("targets", TARGETS),
             a_batch=maps[:, None].numpy().copy(),
             channel_first=True,
-            softmax=True,
+            softmax=more.pop("softmax", True),
             **more,
         )
 
@@ -72,40 +68,6 @@ def test_pixel_flipping_curves() -> None:
         steps=12,
     )
     np.testing.assert_allclose(found[:, 1:], expected, atol=LIMIT)
-
-
-def test_faithfulness_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, images, maps = Grey().eval(), pictures(3)[:, :1], random_maps(3)
-    random, drawn = np.random.default_rng(0), list[Any]()
-
-    def choose(number: int, size: int, replace: bool) -> Any:
-        drawn.append(random.choice(number, size, replace=replace))
-        return drawn[-1]
-
-    metric = quantus.FaithfulnessCorrelation(
-        nr_runs=30,
-        subset_size=20,
-        perturb_baseline=0.0,
-        normalise=False,
-        abs=False,
-        return_aggregate=False,
-        **QUIET,
-    )
-    monkeypatch.setattr(np.random, "choice", choose)
-    expected = ask(metric, model, images, maps)
-    monkeypatch.undo()
-    # It draws run by run, and image by image within a run.
-    subsets = torch.from_numpy(np.stack(drawn)).view(30, 3, 20).transpose(0, 1)
-    batch = Batch(
-        maps,
-        rows=10,
-        images=images,
-        targets=torch.from_numpy(TARGETS),
-        scorer=scorer_of(model, images, True, False),
-    )
-    falls = score_falls(batch, DEFAULTS.faithfulness_correlation, list(subsets))
-    found = correlate_subsets(batch, list(subsets), falls)
-    np.testing.assert_allclose(found.values.numpy(), expected, atol=LIMIT)
 
 
 def test_max_sensitivity() -> None:
@@ -172,16 +134,6 @@ def test_localisation(name: str, peer: str) -> None:
     metric = getattr(quantus, peer)(abs=False, normalise=False, **QUIET)
     expected = ask(metric, SmallNet(), pictures(3), maps, s_batch=masks[:, None].numpy())
     np.testing.assert_allclose(evaluate(name, maps=maps, masks=masks), expected, atol=LIMIT)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.6, 0.95])
-def test_linear_imputation(share: float) -> None:
-    image = pictures(1, 20)
-    removed = random_maps(1, 20) < share
-    numbers = removed.flatten().nonzero()[:, 0].numpy()
-    function: Any = quantus.functions.perturb_func.noisy_linear_imputation
-    expected = function(arr=image[0].numpy(), indices=numbers, noise=0.0)
-    np.testing.assert_allclose(impute(image, removed)[0].numpy(), expected, atol=LIMIT)
 
 
 ROAD: dict[str, Any] = {"percentages": [5, 30, 60, 90]}
@@ -260,3 +212,49 @@ def test_zero_maps_stop_quantus_or_get_numbers_and_have_a_status_here(name: str,
     )
     assert statuses == ["ok", "zero", "ok"]
     assert np.isnan(values).tolist() == [False, True, False]
+
+
+def test_quantus_takes_a_sparse_map_for_less_sparse_than_it_is() -> None:
+    """It adds 1e-7 to each of 50,176 pixels, as much as 0.5 % of the only one that has any."""
+    maps = torch.zeros(1, 224, 224)
+    maps[0, 3, 5] = 1
+    metric = quantus.Sparseness(abs=True, normalise=True, **QUIET)
+    (theirs,) = ask(metric, SmallNet(), torch.zeros(1, 3, 224, 224), maps, targets=TARGETS[:1])
+    exact = 1 - 1 / 224**2
+    assert evaluate("sparseness", maps=maps)[0] == pytest.approx(exact, abs=1e-6)
+    assert exact - theirs > 0.004
+
+
+def test_quantus_ranks_equally_relevant_pixels_by_their_place() -> None:
+    """All but one pixel are equally relevant: a quarter of them lies in any quarter."""
+    maps, masks = torch.full((2, 16, 16), 0.5), torch.zeros(2, 16, 16, dtype=torch.bool)
+    masks[0, :4], masks[1, 12:], maps[:, 8, 8] = True, True, 0.0
+    metric = quantus.RelevanceRankAccuracy(abs=False, normalise=False, **QUIET)
+    images = torch.zeros(2, 3, 16, 16)
+    given: Any = {"s_batch": masks[:, None].numpy(), "targets": TARGETS[:2]}
+    theirs = ask(metric, SmallNet(), images, maps, **given)
+    batch = Batch(maps, masks=masks.float())
+    assert METRICS["relevance_rank"](batch, None).values.tolist() == pytest.approx([64 / 255] * 2)
+    assert abs(theirs[0] - theirs[1]) > 0.5
+
+
+def test_quantus_removes_equally_relevant_pixels_by_their_place() -> None:
+    """Of a map with a single relevant pixel nothing says which of the others go first."""
+
+    class Upper(nn.Module):
+        """Class 1 is how bright the upper half is."""
+
+        def forward(self, images: Tensor) -> Tensor:
+            bright = images[:, :, : images.shape[2] // 2].mean((1, 2, 3))
+            return torch.stack([1 - bright, bright], 1)
+
+    images, maps = torch.ones(1, 1, 16, 16), torch.zeros(1, 16, 16)
+    maps[0, 0, 0] = 1
+    metric = quantus.PixelFlipping(
+        features_in_step=128, perturb_baseline=0.0, normalise=False, abs=False, **QUIET
+    )
+    given: Any = {"images": images, "targets": [1], "softmax": False, "steps": 2}
+    ours = curves("pixel_flipping", maps=maps, model=Upper(), **given)[0]
+    theirs = ask(metric, Upper(), images, maps, targets=np.array([1]), softmax=False)[0]
+    assert ours[1] == pytest.approx(0.5, abs=0.15)  # half of the pixels, half of the score
+    assert abs(theirs[0] - 0.5) > 0.3

@@ -256,14 +256,6 @@ def test_global_state_is_restored_after_an_error_too() -> None:
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # type: ignore[index] # noqa: NPY002
 
 
-def test_directions_are_those_of_quantus() -> None:
-    for entry in list_metrics():
-        kind = getattr(quantus, entry.key.removeprefix("quantus/"))
-        assert entry.metadata["direction"] == kind.score_direction.value
-    assert METRICS.entry("quantus/MaxSensitivity").metadata["direction"] == "lower"
-    assert METRICS.entry("quantus/Sparseness").metadata["direction"] == "higher"
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [

@@ -134,7 +134,9 @@ def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
     subject, view = ours.of("gradcam", "resnet50"), ours.view("resnet50")
 
     def explain(images: Tensor, targets: Tensor) -> Any:
-        work = Work(view, lambda part: images[part], targets, {}, PARAMS.seed)
+        work = Work(
+            view, lambda part: images[part], targets, PARAMS.explanations.methods, PARAMS.seed
+        )
         return np.concatenate([part.raw for part in attributions(work, ["gradcam"])])
 
     expected = evaluate(

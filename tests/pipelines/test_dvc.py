@@ -27,9 +27,9 @@ PLUMBING = [
     *(
         Path("pasta") / f"{name}.py"
         for name in (
-            *("__init__", "compute", "config", "contracts", "errors", "git", "layout", "paths"),
-            *("progress", "registry", "resume", "sections", "stage", "store", "tables"),
-            "tracking",
+            *("__init__", "compute", "config", "contracts", "errors", "git", "layout"),
+            *("name_clash", "paths", "processes", "progress", "registry", "resume", "sections"),
+            *("stage", "store", "tables", "text_files", "tracking"),
         )
     ),
 ]

@@ -18,10 +18,11 @@ from pasta.explanations.catalog import METHODS
 from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
 from pasta.models.base import MODELS
 from pasta.paths import DATA, HEADLINES
-from reports.source.catalog import REPORTS, build, names, provenance, search
+from reports.source.catalog import build, names, provenance, search
 from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
+    REPORTS,
     SCORE,
     VOTES,
     Data,

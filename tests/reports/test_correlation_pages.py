@@ -22,18 +22,6 @@ from tests.analysis.simulated import one
 from tests.reports.studies import as_read, figures, printed, rated
 
 
-def test_the_suite_equals_scipy_and_keeps_the_direction() -> None:
-    values, labels, samples = rated()
-    table = correlation_tables(values, labels, samples, resamples=50)["correlations"]
-    row = one(table, question="Q1", metric="sparseness", scope="overall", method="spearman")
-    x = values[values["metric"] == "sparseness"].set_index("sample_id")["value"]
-    y = labels[labels["question"] == "Q1"].set_index("sample_id")["mode"].loc[x.index]
-    assert row["estimate"] == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert row["direction"] == "lower"
-    assert row["clusters"] == 12
-    assert row["low"] > 0.5
-
-
 def test_mean_values_of_a_technique_have_a_t_interval_and_count_what_failed() -> None:
     values, _, samples = rated()
     samples["technique"] = samples["method"] + "/" + samples["backbone"]
@@ -90,14 +78,6 @@ def test_what_is_missing_is_said_and_the_report_is_still_made(
     assert missing[section].startswith(why) or why in missing[section]
     report = correlation_report(as_read(tables), published_tables(), True)
     assert any(why in lack for lack in report.content["lacks"])
-
-
-def test_constant_ratings_give_no_number() -> None:
-    values, labels, samples = rated(4)
-    table = correlation_tables(values, labels.assign(mode=3), samples, resamples=20)["correlations"]
-    overall = table[(table["scope"] == "overall") & (table["metric"] == "sparseness")]
-    assert overall["estimate"].isna().all()
-    assert (overall["note"] == "the rating is constant").all()
 
 
 def test_the_report_is_written_from_the_numbers() -> None:

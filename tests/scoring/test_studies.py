@@ -130,7 +130,7 @@ def test_what_could_not_be_embedded_is_left_out_and_rows_say_so(
     assert rated.counts[1, 0].tolist() == [2, 0, 1, 0, 2]
     labelled, _ = material.rated(params.embedding, with_label=True, questions=("Q3",))
     added = labelled.features.shape[1] - rated.features.shape[1]
-    assert added == 26 and labelled.labels.shape == (2, 1)
+    assert added == 3 and labelled.labels.shape == (2, 1)
     assert labelled.features[:, -added:].sum(1).tolist() == [1, 1]
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pasta.config import Params
 from pasta.contracts import Reference
-from pasta.studies.base import Part, Study
+from pasta.studies.base import Part, Simulated, Study
 from pasta.studies.registry import STUDIES
 from pasta.studies.scales import TRIAL_OPTIONAL, participants_table, rating_scale, trials_table
 
@@ -28,7 +28,16 @@ def toy_study() -> Study:
         {"sounds": Part(TRIALS, "answer"), "listeners": Part(PEOPLE, "listener")},
         people="listeners",
         optional=TRIAL_OPTIONAL,
+        simulate=lambda groups, params: simulated(len(groups), params.seed),
     )
+
+
+def simulated(groups: int, seed: int) -> Simulated:
+    """One listener, who answers by the seed."""
+    person = PEOPLE.frame([{"participant_id": "robot", "simulated": True}])
+    answer = {"participant_id": "robot", "trial": "sound0", "question": "odd", "simulated": True}
+    frames = {"listeners": person, "sounds": TRIALS.frame([{**answer, "answer": seed % 7 + 1}])}
+    return Simulated(frames, {"groups": groups})
 
 
 @STUDIES.register("toy")

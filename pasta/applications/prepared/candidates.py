@@ -44,13 +44,13 @@ from pasta.explanations.base import Given, View, raw_maps
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.catalog import technique as named
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
+from pasta.explanations.image import segment
 from pasta.explanations.layers import resolve_layer
-from pasta.explanations.lime import kernel, random_switches, ridge
+from pasta.explanations.methods.lime import kernel, random_switches, ridge
 from pasta.explanations.settings import MethodsParams
 from pasta.explanations.superpixels import (
     mean_colours,
     number_of,
-    segment,
     spread,
     superpixel_scores,
 )
@@ -263,7 +263,7 @@ class LiveSubject:
             self._view_for(candidate),
             lambda part: self.images[part],
             self.targets,
-            dict(methods),
+            methods,
             self.params.seed,
             explain.batch_size,
             explain.budget,

@@ -1,6 +1,6 @@
 """Faithfulness correlations of many maps of one image, from one set of forward passes.
 
-The metric (:mod:`pasta.metrics.correlation`) asks the model about copies of the image without
+The metric (:mod:`pasta.metrics.own.correlation`) asks the model about copies of the image without
 random subsets of pixels and compares the drops of the target's probability with the relevance of
 the subsets. What the model answers does not depend on the map: fifteen methods, or six settings of
 one, cost as much as one, and are compared on the same subsets. So the drops are kept, and maps that
@@ -20,8 +20,8 @@ from torch import Tensor
 from pasta import compute
 from pasta.config import Params
 from pasta.metrics.base import Batch
-from pasta.metrics.correlation import pearson, score_falls
 from pasta.metrics.forward import forward_rows, scorer_of
+from pasta.metrics.own.correlation import pearson, score_falls
 from pasta.metrics.settings import CorrelationParams
 from pasta.seeds import generator
 

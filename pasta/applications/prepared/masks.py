@@ -43,7 +43,7 @@ from pasta.errors import PastaError
 from pasta.explanations.base import Given
 from pasta.explanations.engine import predicted_classes, view_of
 from pasta.explanations.masking import target_scores
-from pasta.explanations.rise import Masks, masked_copies, random_masks
+from pasta.explanations.methods.rise import Masks, masked_copies, random_masks
 from pasta.layout import Group
 from pasta.models.checkpoint import load
 from pasta.resume import KeptUnits
@@ -173,8 +173,8 @@ def respond(unit: MaskUnit) -> Arrays:
 def ask_model(given: Given, number: int) -> tuple[Masks, Tensor]:
     """Draw the masks of one of the given images, and ask the model about each.
 
-    Masks are those that :func:`pasta.explanations.rise.rise` would draw for the same image and
-    seed.
+    Masks are those that :func:`pasta.explanations.methods.rise.rise` would draw for the same image
+    and seed.
     """
     settings, chance = given.settings["rise"], given.generator(number, "rise")
     drawn = random_masks(settings.masks, settings.cells, settings.keep, given.size, chance)

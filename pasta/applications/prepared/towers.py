@@ -258,9 +258,9 @@ class Artefacts:
 def artefacts(norms: Floats, background: Flags, width: float = 3.0) -> Artefacts:
     """Outliers among norms (images, rows, columns) of one tower.
 
-    A norm is an outlier above ``Q3 + width (Q3 - Q1)`` over all positions of all images; a width
-    of 3 is Tukey's outer fence ("far out"). ``background`` (same shape) is true where a position
-    shows no part of an object.
+    A norm is an outlier if it lies more than ``width`` interquartile ranges above the upper
+    quartile of all positions of all images; 3 is Tukey's outer fence ("far out"). ``background``
+    (same shape) is true where a position shows no part of an object.
 
     Examples
     --------
@@ -441,7 +441,7 @@ def _explain(
         view,
         lambda part: images[part],
         targets,
-        dict(explain.methods),
+        explain.methods,
         params.seed,
         explain.batch_size,
         explain.budget,

@@ -39,11 +39,11 @@ import pandas as pd
 from pasta.errors import InputError
 from pasta.store import atomic, write_json
 from pasta.studies.base import Frames, Submission
-from pasta.studies.json_files import Number, dump_json, load_json, shown
+from pasta.studies.json_files import Number, dump_json, shown
 from pasta.studies.ratings.protocol import BLANK, Phase, Protocol, Question
 from pasta.studies.ratings.rows import FALSE, Collector, is_text, plain_rows, tuples
 from pasta.studies.ratings.tables import STARS
-from pasta.text_files import FILE_LIMIT, as_text
+from pasta.text_files import as_text
 
 REST = "_"  # the column of items that were not moved into the bucket
 _LIKE_OURS = re.compile(r"[Qq][0-9][0-9_.]*")
@@ -89,11 +89,6 @@ class _Annotation:
         """Later is newer."""
         created = _time(self.content.get("created_at"))
         return max(_time(self.content.get("updated_at")), created), created
-
-
-def read_label_studio(path: Path, protocol: Protocol, limit: int = FILE_LIMIT) -> Submission:
-    """Read an export in the format that Label Studio calls JSON (not JSON-MIN)."""
-    return from_content(load_json(path, limit), path, protocol)
 
 
 def from_content(tasks: Any, path: Path, protocol: Protocol) -> Submission:
@@ -269,11 +264,13 @@ class Answers:
                 at = shown(extra.get("submitted_at", created))
                 rating = self._rating(question, value, place)
                 if rating is not None:
-                    self.collected.vote(place, sample, person, question.id, rating, at, fake)
+                    self.collected.add(
+                        "votes", place, sample, person, question.id, rating, at, fake
+                    )
             elif question.kind == "text":
                 text = self._text(question, value, place)
                 if text is not None:
-                    self.collected.description(place, sample, person, text, fake)
+                    self.collected.add("descriptions", place, sample, person, text, fake)
             else:
                 number = shown(extra.get("box", str(boxes)))
                 boxes += 1
@@ -283,7 +280,7 @@ class Answers:
         """Hand over the rankings: of each question the last one that a person gave."""
         for (person, question), (place, items, fake) in self._rankings.items():
             for position, item in enumerate(items, start=1):
-                self.collected.ranking(place, person, question, item, str(position), fake)
+                self.collected.add("rankings", place, person, question, item, str(position), fake)
 
     def _question(self, result: Any, place: str) -> Question | None:
         if not isinstance(result, dict):
@@ -337,7 +334,7 @@ class Answers:
             fix = "draw upright rectangles within the image"
             self._find(f"a box {reason}", fix, place, question, ", ".join(map(shown, sides)))
             return
-        self.collected.box(place, *who, corners, fake)
+        self.collected.add("boxes", place, *who, *corners, fake)
 
     def _ranking(
         self,

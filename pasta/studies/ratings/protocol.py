@@ -9,6 +9,7 @@ and averaged Q5 with Q6 as it was.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -22,7 +23,8 @@ from pasta.errors import InputError, PastaError
 from pasta.registry import did_you_mean
 from pasta.sections import Count, Section
 from pasta.studies.ratings.settings import QUESTIONS
-from pasta.studies.ratings.tables import RANKINGS
+from pasta.studies.ratings.tables import RANKINGS, SCALE
+from pasta.studies.scales import Scale
 
 FILE = Path(__file__).with_name("protocol.yaml")
 BASELINE = ("Q0.1", "Q0.2")  # asked before the explanation is seen
@@ -105,6 +107,14 @@ class Question(Section):
     def asked(self, predicted: str) -> str:
         """The wording with the predicted class filled in."""
         return self.wording.replace(BLANK, predicted)
+
+    @property
+    def scale(self) -> Scale | None:
+        """The scale of its answers; None unless it is answered with stars."""
+        if self.kind != "stars":
+            return None
+        ends = tuple(text for text in (self.lowest, self.highest) if text is not None)
+        return replace(SCALE, direction=self.direction, labels=ends)
 
     @property
     def item_ids(self) -> tuple[str, ...]:

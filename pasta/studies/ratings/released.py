@@ -39,14 +39,13 @@ from pasta.studies.json_files import (
     STUDY,
     Below,
     claimed_protocol,
-    load_json,
     new_folder,
     read_study,
     shown,
 )
 from pasta.studies.ratings.rows import Collector, is_text, plain_rows, tuples
 from pasta.tables import BOX
-from pasta.text_files import FILE_LIMIT, as_text
+from pasta.text_files import as_text
 
 FILE = "human_annotations.json"
 PATHS = (
@@ -130,29 +129,22 @@ def _plain(sample_id: str) -> str:
 # Reading
 
 
-def read_released(
-    path: Path, known_samples: pd.Index | None = None, limit: int = FILE_LIMIT
-) -> Submission:
-    """Read a release: its folder, or the JSON file in it.
+def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:
+    """Read what a JSON file of a release holds.
 
     ``known_samples`` are the explanations computed here. An image number of the release that is
     one of them but for zeros in front is taken for it. A sample that is not among them must come
     with its files and gets a row in the table of shown explanations.
     """
-    file = path / FILE if path.is_dir() else path
-    return from_content(load_json(file, limit), file, known_samples)
-
-
-def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:
-    """Read what a JSON file of a release holds."""
-    people_only = content == [] and (file.parent / STUDY).is_file()
-    if not is_released(content) and not people_only:
+    if not is_released(content, file):
         raise InputError("holds no entries of a release", file=file, expected=f"the keys of {FILE}")
     return _Reader(file.parent, known_samples).read(content, file.name)
 
 
-def is_released(content: Any) -> bool:
-    """Whether parsed JSON looks like a release."""
+def is_released(content: Any, file: Path) -> bool:
+    """Whether parsed JSON looks like a release; one without votes has people in study.json."""
+    if content == [] and (file.parent / STUDY).is_file():
+        return True
     return isinstance(content, list) and any(
         isinstance(entry, dict) and ("Annotation" in entry or "explication" in entry)
         for entry in content
@@ -270,7 +262,7 @@ class _Reader:
         label, predicted = shown(entry.get("GTclass")), shown(entry.get("predictedclass"))
         image = self.below.relative(entry["img"])
         root = str(self.below.root)
-        self.collected.shown(place, sample, kind, label, predicted, image, activations, root)
+        self.collected.add("shown", place, sample, kind, label, predicted, image, activations, root)
 
     def _annotation(self, vote: Any, sample: str, number: int, place: str) -> None:
         if not isinstance(vote, dict):
@@ -283,12 +275,14 @@ class _Reader:
         for key, value in vote.items():
             simulated = shown(_for(fake, key, False))
             if key == "Q0.1":
-                self.collected.description(place, sample, person, shown(value), simulated)
+                self.collected.add("descriptions", place, sample, person, shown(value), simulated)
             elif key == "Q0.2":
                 self._boxes(value, sample, person, place, simulated)
             elif key.startswith("Q"):
                 time = shown(_for(at, key, None))
-                self.collected.vote(place, sample, person, key, shown(value), time, simulated)
+                self.collected.add(
+                    "votes", place, sample, person, key, shown(value), time, simulated
+                )
             elif key not in _OWN_KEYS:
                 fix = "keep Q1 to Q6 and leave out what is no answer"
                 self.collected.find("a vote has an unknown key", fix, place, key, value)
@@ -301,7 +295,7 @@ class _Reader:
         for at, box in enumerate(boxes):
             corners = [shown(box.get(side)) for side in BOX]
             number = shown(box.get("box", str(at)))
-            self.collected.box(place, sample, person, number, corners, fake)
+            self.collected.add("boxes", place, sample, person, number, *corners, fake)
 
     def _study(self, study: dict[str, Any]) -> None:
         if study.get("annotators") is None:
@@ -314,7 +308,7 @@ class _Reader:
                 shown(row.get(name)) for name in ("annotator_id", "question", "item", "position")
             )
             fake = shown(row.get("simulated", False))
-            self.collected.ranking(at, person, question, item, position, fake)
+            self.collected.add("rankings", at, person, question, item, position, fake)
 
     def _rows(self, study: dict[str, Any], table: str) -> list[tuple[str, dict[str, Any]]]:
         rows = study.get(table, [])

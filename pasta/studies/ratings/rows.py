@@ -10,9 +10,8 @@ import pandas as pd
 
 from pasta.studies.base import Finding, Submission
 from pasta.studies.json_files import Number, shown
-from pasta.studies.ratings.tables import ANSWERS
+from pasta.studies.ratings.tables import ANSWERS, DEMOGRAPHICS
 
-DEMOGRAPHICS = ("age", "sex", "country")
 FALSE = "false"
 
 
@@ -25,37 +24,15 @@ class Collector:
         self.people: dict[str, str] = {}  # everybody who said something, and where first
         self._rows: dict[str, list[tuple[str, ...]]] = {name: [] for name in ANSWERS}
 
-    def vote(
-        self, place: str, sample: str, person: str, question: str, rating: str, at: str, fake: str
-    ) -> None:
-        """A star rating; ``at`` is its time and ``fake`` whether it is simulated."""
-        self._rows["votes"].append((place, sample, person, question, rating, at, fake))
-
-    def description(self, place: str, sample: str, person: str, text: str, fake: str) -> None:
-        """An answer in words."""
-        self._rows["descriptions"].append((place, sample, person, text, fake))
-
-    def box(
-        self, place: str, sample: str, person: str, box: str, corners: Iterable[str], fake: str
-    ) -> None:
-        """A box as x0, y0, x1, y1."""
-        self._rows["boxes"].append((place, sample, person, box, *corners, fake))
-
-    def ranking(
-        self, place: str, person: str, question: str, item: str, position: str, fake: str
-    ) -> None:
-        """A position of one item."""
-        self._rows["rankings"].append((place, person, question, item, position, fake))
+    def add(self, table: str, place: str, *cells: str) -> None:
+        """A row of a table: its place, and the cells in the order of the table's columns."""
+        self._rows[table].append((place, *cells))
 
     def annotator(self, place: str, person: str, about: Mapping[str, Any]) -> None:
         """Who rated, with what is known about the person."""
         known = [shown(about.get(name)) for name in DEMOGRAPHICS]
         fake = shown(about.get("simulated", False))
-        self._rows["annotators"].append((place, person, *known, fake))
-
-    def shown(self, place: str, *cells: str) -> None:
-        """A row of the table of explanations that were rated but not computed here."""
-        self._rows["shown"].append((place, *cells))
+        self.add("annotators", place, person, *known, fake)
 
     def find(
         self,

@@ -19,8 +19,9 @@ NAME = "ratings"
 Question = Literal["Q1", "Q2", "Q3", "Q4", "Q5", "Q6"]  # those answered with stars
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 MAIN: Question = "Q1"  # whose score is meant where no question is named
-# Questions about a copy of the image that is changed this much.
+# Questions about a copy of the image that is changed this much, and those about the image alone.
 CHANGES: Mapping[str, str] = {"Q5": "light", "Q6": "strong"}
+STEADY = tuple(question for question in QUESTIONS if question not in CHANGES)
 
 
 class QualityParams(Section):

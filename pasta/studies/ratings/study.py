@@ -60,7 +60,7 @@ def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
             Format(
                 "label_studio",
                 "Label Studio's export as JSON",
-                label_studio.is_label_studio,
+                lambda content, _: label_studio.is_label_studio(content),
                 lambda content, file, _: label_studio.from_content(content, file, protocol),
             ),
         ),

@@ -170,7 +170,8 @@ PARTS: Mapping[str, Part] = {
     )
 }
 ANSWERS: Mapping[str, Table] = {name: part.table for name, part in PARTS.items()}
-OPTIONAL = frozenset({"submitted_at", "age", "sex", "country", "simulated"})
+DEMOGRAPHICS = ("age", "sex", "country")
+OPTIONAL = frozenset({"submitted_at", *DEMOGRAPHICS, "simulated"})
 
 _BAD_PATH = ("a path leaves the folder of the study", "give it below the folder, without '..'")
 CELLS: Mapping[str, tuple[str, str]] = {

@@ -10,6 +10,7 @@ from unicodedata import category, normalize
 import pandas as pd
 from matplotlib.figure import Figure
 
+from pasta.studies.ratings.settings import STEADY
 from reports.source.format import (
     cells,
     count,
@@ -108,8 +109,8 @@ def agreement_report(
     Parameters
     ----------
     tables
-        Those of :func:`analysis.suites.agreement.agreement_tables` and of the suite on bias, as
-        computed or as read back from CSV files.
+        Those of :mod:`pasta.studies.ratings.analyses.agreement` and ``bias`` together, as computed
+        or as read back from CSV files.
     simulated
         Whether any of the votes are simulated.
     questions
@@ -136,6 +137,7 @@ def agreement_report(
         "kinds": _compare_kinds(tables),
         "groups": _compare_groups(tables),
         "model": _describe_model(tables),
+        "steady": f"{STEADY[0]} to {STEADY[-1]}",
         "likeness": _describe_likeness(tables),
         "order": _describe_order(tables),
         "profiles": _describe_annotators(tables),
@@ -563,7 +565,7 @@ def _describe_likeness(tables: Tables) -> Values:
 
 
 def _strongest(tables: Tables, name: str, scope: str) -> Values | None:
-    """The largest of the correlations, and how many can be told from 0."""
+    """The largest of the correlations, and how many differ from 0."""
     rows = select_known(tables, name, scope=scope, method="spearman")
     if rows.empty:
         return None
@@ -609,7 +611,7 @@ def _places(row: pd.Series[Any]) -> int:
 
 
 def _lacks(tables: Tables, *sections: str) -> str:
-    """What these sections lack, if anything; the same reason is said once."""
+    """Why these sections are missing, if they are; equal reasons once."""
     reasons: dict[str, list[str]] = {}
     for section in sections:
         reason = why_missing(tables, section, otherwise="")
@@ -647,7 +649,7 @@ def find_whole_question(tables: Tables, name: str) -> str | None:
 def name_printably(tables: Tables) -> Tables:
     """The tables with names and notes as text that can be printed.
 
-    A CSV file does not say that annotator 7 is a name and no number.
+    Pandas reads annotator 7 from a CSV file as a number; it is a name.
     """
     result = {}
     for name, frame in tables.items():

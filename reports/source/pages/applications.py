@@ -186,7 +186,7 @@ def describe_difference(
 
 
 def _usual(row: Mapping[str, Any]) -> str:
-    """The method that somebody would always take."""
+    """The method that would be used for all images."""
     always = str(row["note"]).split(";")[0].removeprefix("always ")
     return " or ".join(method_title(key) for key in always.split(" or "))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from pasta.studies.ratings.settings import CHANGES, MAIN, STEADY
 from reports.source.format import cells, interval, number, p_value, share
 from reports.source.names import metric_title, metric_titles, model_name
 from reports.source.pages.parts import table
@@ -45,7 +46,7 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
     Parameters
     ----------
     tables
-        Those of :func:`analysis.suites.correlation.correlation_tables`.
+        Those of :func:`pasta.studies.ratings.analyses.correlation.correlation_tables`.
     published
         The papers' tables; without them the comparison with P1 is left out.
     simulated
@@ -60,6 +61,9 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
     overall = ranks[ranks["scope"] == "overall"]
     names = {str(part): model_name(str(part)) for part in own["part"].unique() if part}
     content = {
+        "main": MAIN,
+        "steady": f"{STEADY[0]} to {STEADY[-1]}",
+        "changed": " with ".join(CHANGES),
         "lacks": [
             f"{str(row['section']).capitalize()}: {row['why']}."
             for row in table(found, "missing").to_dict("records")
@@ -106,9 +110,9 @@ def _find_strongest(ranks: pd.DataFrame) -> Values | None:
 
 
 def _find_opposed(ranks: pd.DataFrame) -> Values | None:
-    """Metrics whose sure correlation with Q1 says the opposite of what the metric promises."""
+    """Metrics that correlate clearly with the main question, but against their own direction."""
     own = ranks[
-        (ranks["question"] == "Q1")
+        (ranks["question"] == MAIN)
         & (ranks["p_clustered_holm"] < _SURE)
         & ranks["direction"].isin(["higher", "lower"])
     ]
@@ -143,14 +147,14 @@ def _find_explaining(explained: pd.DataFrame) -> Values | None:
 
 
 def _compare_pairs(questions: pd.DataFrame) -> Values | None:
-    """How Q1 to Q4 go together, and Q5 with Q6."""
+    """How questions about the image alone go together, and those about changed copies."""
     if questions.empty:
         return None
     own = questions[(questions["kind"] == "all") & (questions["method"] == "spearman")]
     own = own[own["estimate"].notna()]
-    first = own[own["first"].isin(["Q1", "Q2", "Q3"]) & own["second"].isin(["Q2", "Q3", "Q4"])]
-    last = own[(own["first"] == "Q5") & (own["second"] == "Q6")]
-    if len(first) < 6 or last.empty:
+    first = own[own["first"].isin(STEADY) & own["second"].isin(STEADY)]
+    last = own[own["first"].isin(list(CHANGES)) & own["second"].isin(list(CHANGES))]
+    if len(first) < len(STEADY) * (len(STEADY) - 1) / 2 or last.empty:
         return None
     pair, estimates = last.iloc[0], first["estimate"]
     return {

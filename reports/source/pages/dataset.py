@@ -10,6 +10,7 @@ import pandas as pd
 
 from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
+from pasta.studies.ratings.settings import CHANGES, QUESTIONS
 from reports.source.format import (
     cells,
     count,
@@ -65,9 +66,9 @@ def dataset_report(
     Parameters
     ----------
     tables
-        ``dataset``: those of :func:`analysis.suites.dataset.dataset_tables`, and ``accuracy``
-        (dataset, model, measure, estimate, low, high) if known. ``preference``: those of
-        :func:`analysis.suites.preference.preference_tables`.
+        ``dataset`` and ``preference``, those of the modules of this name in
+        :mod:`pasta.studies.ratings.analyses`; ``dataset`` may also have ``accuracy`` (dataset,
+        model, measure, estimate, low, high).
     pictures
         Files by name: datasets, resnet50, vit_b_16, clip_zero_shot, concepts. Names that are not
         there are said to be missing.
@@ -95,7 +96,7 @@ def dataset_report(
         "order": _describe_order(preferences),
         "favourites": _describe_favourites(preferences),
         "rankings": _describe_rankings(preferences, protocol),
-        "scores": _tabulate_scores(preferences),
+        "scores": _tabulate_scores(preferences, protocol),
     }
     return Report("dataset", simulated, content)
 
@@ -210,6 +211,7 @@ def _describe_copies(counts: Tables) -> Values:
             f"{ends.get(row['changed']) or share(row['changed'], 1)}."
             for _, row in strengths.iterrows()
         ],
+        "questions": " and ".join(CHANGES),
         "unusable": int(strengths["n"].sum() - strengths["ok"].sum()),
         "figure": perturbations_figure(table(counts, "perturbations")),
     }
@@ -384,7 +386,7 @@ def describe_ranking(ranked: pd.DataFrame) -> Values:
 
 
 def describe_mean_ranks(ranks: pd.DataFrame) -> Values:
-    """What the annotators say as judges."""
+    """What annotators prefer."""
     row = ranks.iloc[0]
     return {
         "annotators": int(row["n"]),
@@ -419,7 +421,7 @@ def describe_favourites(top: pd.DataFrame) -> Values:
     }
 
 
-def _tabulate_scores(tables: Tables) -> Values:
+def _tabulate_scores(tables: Tables, protocol: Protocol) -> Values:
     scores = select_known(tables, "technique_scores")
     if scores.empty:
         return _lack(tables, "technique_scores")
@@ -431,7 +433,18 @@ def _tabulate_scores(tables: Tables) -> Values:
     wide = wide.sort_values(there[0], ascending=False, kind="stable").reset_index()
     wide = wide.assign(technique=[technique_name(key) for key in wide["technique"]])
     columns = ["technique", "kind", "n:0", *(f"{name}:0.00" for name in there)]
-    return {"half": number(float(half.median())), "table": cells(wide, columns)}
+    asked: dict[str, list[str]] = {}
+    for question in QUESTIONS:
+        asked.setdefault(str(protocol.question(question).desideratum), []).append(question)
+    (first, its), *others = asked.items()
+    terms = [f"{first.capitalize()} is {listed(its)}"]
+    terms += [f"{name} {listed(names)}" for name, names in others]
+    return {
+        "half": number(float(half.median())),
+        "table": cells(wide, columns),
+        "dimensions": f"{', '.join(terms)}.",
+        **{strength: question for question, strength in CHANGES.items()},
+    }
 
 
 def _describe_rankings(tables: Tables, protocol: Protocol) -> Values:

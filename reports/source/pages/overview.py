@@ -241,7 +241,7 @@ def _rivals(tables: Tables | None, name: str) -> list[str]:
 def headline_numbers(parts: Parts) -> dict[str, float]:
     """One number for each claim of the overview, under a name that stays the same.
 
-    The names are ``part.what.of``, such as ``agreement.kappa.Q1`` or ``score.qwk.ordinal.Q1``.
+    The names are ``part.what.of``, such as ``agreement.kappa.<question>``.
     """
     found: dict[str, float] = {}
     facts = table(parts.get("dataset"), "study")

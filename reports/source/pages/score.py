@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pasta.studies.ratings.settings import MAIN
 from reports.source.format import DASH, cells, interval, number, p_value, share, signed
 from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
 from reports.source.pages.parts import find_row, select, table
@@ -68,6 +69,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
         "people": _compare_people(main, published),
         "differences": _describe_differences(differences),
         "coverage": _describe_coverage(main),
+        "question": MAIN,
         "ablations": _describe_ablations(summary, published),
     }
     return Report("score", simulated, content)
@@ -212,7 +214,7 @@ def collect_levels(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:
     Levels that only the paper or only we have are there too, ours last.
     """
     keys = ["study", "level", "measure"]
-    own = select(summary, question="Q1")
+    own = select(summary, question=MAIN)
     own = own.reindex(columns=[*keys, "mean", "sd"]).rename(
         columns={"mean": "ours", "sd": "ours_sd"}
     )

@@ -10,13 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pasta.studies.ratings.settings import MAIN
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 
 WIDTH = 6.5  # inches, the width of the text
 _SCALE = 0.9  # correlations from here on have the full colour
 _ROW = 0.175  # inches for a row of numbers
 _SURE = 0.05
-_METHOD, _FIRST = "spearman", "Q1"
+_METHOD, _FIRST = "spearman", MAIN
 _LUMA = (0.2126, 0.7152, 0.0722)  # how bright red, green and blue are
 
 
@@ -25,7 +26,7 @@ def metric_heatmap(
 ) -> Figure | None:
     """Metrics in rows, questions in columns: over all samples, and within techniques.
 
-    ``correlations`` is that of :func:`analysis.suites.correlation.correlation_tables`; ``titles``
+    ``correlations`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`; ``titles``
     names metric and variant in the order of the rows. What is not sure (adjusted p of 0.05 or
     more) is grey.
     """

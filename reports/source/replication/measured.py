@@ -115,7 +115,7 @@ def _lowest(accuracy: pd.DataFrame | None) -> list[dict[str, object]]:
 def _kinds(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:
     """Mean mode of each kind of explanation and dimension, as in P1's appendix B.4.
 
-    The intervals know that samples share their technique and their image.
+    The intervals allow for samples that share a technique or an image.
     """
     if votes.empty:
         return []

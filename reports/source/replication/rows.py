@@ -26,9 +26,48 @@ _OURS = {"estimate": "ours", "sd": "ours_sd", "low": "low", "high": "high", "n":
 
 
 def paper_rows(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
-    """Printed numbers as rows; what is not said has its default."""
+    """Printed numbers as rows; missing fields get their defaults."""
     frame = pd.DataFrame([{**_DEFAULTS, **row} for row in rows])
     return frame if len(frame) else pd.DataFrame(columns=GIVEN)
+
+
+def printed_rows(
+    paper: pd.DataFrame,
+    columns: Mapping[str, Mapping[str, object]],
+    item: str = "",
+    *,
+    keys: Sequence[str] = (),
+    by_line: bool = False,
+) -> pd.DataFrame:
+    """One row for each line of a printed table and each of some columns.
+
+    Parameters
+    ----------
+    paper
+        The printed table.
+    columns
+        By printed column, the fields that all its rows have: quantity, places, keys. ``sd`` and
+        ``p`` are the columns where these stand.
+    item
+        What a row is about, with columns of the line in braces; quantities may have braces too.
+    keys
+        Columns that the rows take over.
+    by_line
+        Whether the rows of a line stand together, instead of those of a column.
+    """
+    lines = [{str(key): value for key, value in one.items()} for one in paper.to_dict("records")]
+    pairs = [(line, column) for line in lines for column in columns]
+    if not by_line:
+        pairs = [(line, column) for column in columns for line in lines]
+    rows = []
+    for line, column in pairs:
+        row: dict[str, object] = {"item": item, **columns[column], "paper_value": line[column]}
+        for name in ("sd", "p"):
+            if name in row:
+                row[f"paper_{name}"] = line[str(row.pop(name))]
+        row |= {name: str(row[name]).format(**line) for name in ("item", "quantity")}
+        rows.append(row | {name: line[name] for name in keys})
+    return paper_rows(rows)
 
 
 def beside(

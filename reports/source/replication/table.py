@@ -18,6 +18,7 @@ from reports.source.replication.rows import (
     over_runs,
     paper_rows,
     plain_variants,
+    printed_rows,
     technique_keys,
     technique_titles,
 )
@@ -35,56 +36,42 @@ _NO_METRIC = "this metric was not measured"
 def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataFrame:
     """Tables 1, 9 and 10: one row for each question, perturbation and coefficient.
 
-    ``ours["correlations"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    ``ours["correlations"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
     """
-    rows = []
-    for line in paper.to_dict("records"):
-        variant = PERTURBATIONS[line["perturbation"]] if "perturbation" in line else ""
-        title = f", {PERTURBATION_TITLES[variant]}" if variant else ""
-        for column, (method, name) in _METHODS.items():
-            rows.append(
-                {
-                    "item": f"{line['question']}{title}",
-                    "quantity": name,
-                    "paper_value": line[column],
-                    "paper_p": line[f"{column}_p"],
-                    "question": line["question"],
-                    "metric": metric,
-                    "variant": variant,
-                    "method": method,
-                }
-            )
+    variants = [PERTURBATIONS[name] for name in paper.get("perturbation", ())]
+    named = paper.assign(variant=variants or "", title=paper["question"])
+    if variants:
+        named["title"] += [f", {PERTURBATION_TITLES[name]}" for name in variants]
+    columns = {
+        column: {"quantity": title, "method": method, "metric": metric, "p": f"{column}_p"}
+        for column, (method, title) in _METHODS.items()
+    }
+    rows = printed_rows(named, columns, "{title}", keys=["question", "variant"], by_line=True)
     found = ours.get("correlations")
     if found is not None and len(found):
         found = plain_variants(found[found["scope"] == "overall"])
-    keys = ["question", "metric", "variant", "method"]
-    return beside(paper_rows(rows), found, keys, _NO_METRIC)
+    return beside(rows, found, ["question", "metric", "variant", "method"], _NO_METRIC)
 
 
 def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
     """Table 11: one row for each technique and metric.
 
-    ``ours["values"]`` is that of :func:`analysis.suites.correlation.correlation_tables`.
+    ``ours["values"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
     """
-    named = paper.assign(
-        technique=technique_keys(paper, released), title=technique_titles(paper)
-    ).to_dict("records")
-    rows = [
-        {
-            "item": line["title"],
-            "quantity": title,
-            "paper_value": line[f"{column}_mean"],
-            "paper_sd": line[f"{column}_sd"],
-            "technique": line["technique"],
-            "metric": metric,
-            "variant": variant,
+    columns = {
+        f"{column}_mean": {
+            "quantity": title, "metric": metric, "variant": variant, "sd": f"{column}_sd"
         }
         for column, (metric, variant, title) in _MEASURED.items()
-        for line in named
-    ]
+    }  # fmt: skip
+    rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
     found = ours.get("values")
     found = None if found is None or found.empty else plain_variants(found)
-    return beside(paper_rows(rows), found, ["technique", "metric", "variant"], _NO_METRIC)
+    return beside(rows, found, ["technique", "metric", "variant"], _NO_METRIC)
+
+
+def _named(paper: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
+    return paper.assign(technique=technique_keys(paper, released), title=technique_titles(paper))
 
 
 _DIMENSIONS = {
@@ -95,29 +82,20 @@ _DIMENSIONS = {
 }
 _NO_TECHNIQUE = "no explanation of this technique was rated"
 _NO_RANKING = "nobody ranked it"
+_STAGES = ("training", "inference")
 
 
 def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
     """Table 12: one row for each technique and dimension.
 
-    ``ours["technique_scores"]`` is that of :func:`analysis.preference.technique_scores`.
+    ``ours["technique_scores"]`` is a table of :mod:`pasta.studies.ratings.analyses.preference`.
     """
-    named = paper.assign(
-        technique=technique_keys(paper, released), title=technique_titles(paper)
-    ).to_dict("records")
-    rows = [
-        {
-            "item": line["title"],
-            "quantity": title,
-            "paper_value": line[column],
-            "technique": line["technique"],
-            "dimension": dimension,
-        }
+    columns = {
+        column: {"quantity": title, "dimension": dimension}
         for column, (dimension, title) in _DIMENSIONS.items()
-        for line in named
-    ]
-    found = ours.get("technique_scores")
-    return beside(paper_rows(rows), found, ["technique", "dimension"], _NO_TECHNIQUE)
+    }
+    rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
+    return beside(rows, ours.get("technique_scores"), ["technique", "dimension"], _NO_TECHNIQUE)
 
 
 def quality_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
@@ -125,35 +103,17 @@ def quality_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
 
     ``ours["positions"]`` is that of :func:`analysis.rankings.mean_positions`.
     """
-    rows = [
-        {
-            "item": line["axiom"],
-            "quantity": "mean position (Q7)",
-            "paper_value": line["mean_position"],
-            "paper_sd": line["sd"],
-            "question": "Q7",
-            "ranked": line["axiom"],
-        }
-        for line in paper.to_dict("records")
-    ]
-    return beside(paper_rows(rows), _positions(ours), ["question", "ranked"], _NO_RANKING)
+    columns = {"mean_position": {"quantity": "mean position (Q7)", "question": "Q7", "sd": "sd"}}
+    return _beside_positions(paper.rename(columns={"axiom": "ranked"}), columns, ours)
 
 
 def question_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
     """Table 14: mean position of the six questions by importance (Q8) and easiness (Q9)."""
-    rows = [
-        {
-            "item": line["question"],
-            "quantity": f"mean position ({question})",
-            "paper_value": line[f"{column}_mean"],
-            "paper_sd": line[f"{question.lower()}_sd"],
-            "question": question,
-            "ranked": line["question"],
-        }
-        for question, column in (("Q8", "q8_importance"), ("Q9", "q9_easiness"))
-        for line in paper.to_dict("records")
-    ]
-    return beside(paper_rows(rows), _positions(ours), ["question", "ranked"], _NO_RANKING)
+    columns = {
+        "q8_importance_mean": {"quantity": "mean position (Q8)", "question": "Q8", "sd": "q8_sd"},
+        "q9_easiness_mean": {"quantity": "mean position (Q9)", "question": "Q9", "sd": "q9_sd"},
+    }
+    return _beside_positions(paper.rename(columns={"question": "ranked"}), columns, ours)
 
 
 def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
@@ -161,24 +121,21 @@ def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
 
     ``ours["facts"]`` has fact, estimate, low, high, n (:mod:`.measured`).
     """
-    rows = [
-        {
-            "item": line["what"],
-            "quantity": line["where"],
-            "paper_value": line["value"],
-            "places": line["places"],
-            "design": line["kind"] == "design",
-            "fact": line["fact"],
-        }
-        for line in paper[paper["paper"] == version].to_dict("records")
-    ]
+    own = paper[paper["paper"] == version]
+    own = own.assign(design=own["kind"] == "design")
+    columns = {"value": {"quantity": "{where}"}}
+    rows = printed_rows(own, columns, "{what}", keys=["places", "design", "fact"])
     absent = "nothing in this project's tables says it yet"
-    return beside(paper_rows(rows), ours.get("facts"), ["fact"], absent)
+    return beside(rows, ours.get("facts"), ["fact"], absent)
 
 
-def _positions(ours: Frames) -> pd.DataFrame | None:
+def _beside_positions(
+    paper: pd.DataFrame, columns: Mapping[str, Mapping[str, object]], ours: Frames
+) -> pd.DataFrame:
+    rows = printed_rows(paper, columns, "{ranked}", keys=["ranked"])
     found = ours.get("positions")
-    return None if found is None else found.rename(columns={"item": "ranked"})
+    found = None if found is None else found.rename(columns={"item": "ranked"})
+    return beside(rows, found, ["question", "ranked"], _NO_RANKING)
 
 
 PEOPLE = "people (own vote in the mode)"
@@ -277,37 +234,23 @@ def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
 
 def second_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """P1's Table 2."""
-    rows = []
-    for line in paper.to_dict("records"):
-        device = str(line["device"])
-        graphics = device != "CPU"
-        for stage in ("training", "inference"):
-            rows.append(
-                {
-                    "item": device,
-                    "quantity": f"seconds of {stage}",
-                    "paper_value": line[f"{stage}_s"],
-                    "reach": OUT_OF_REACH if graphics else "",
-                    "reason": "needs the paper's graphics card" if graphics else "",
-                }
-            )
+    graphics = paper["device"] != "CPU"
+    paper = paper.assign(
+        reach=graphics.map({True: OUT_OF_REACH, False: ""}),
+        reason=graphics.map({True: "needs the paper's graphics card", False: ""}),
+    )
+    columns = {f"{stage}_s": {"quantity": f"seconds of {stage}"} for stage in _STAGES}
+    rows = printed_rows(paper, columns, "{device}", keys=["reach", "reason"], by_line=True)
     absent = "times of another machine are no finding; none are recorded for this table"
-    return beside(paper_rows(rows), None, [], absent)
+    return beside(rows, None, [], absent)
 
 
 def kernel_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
     """P1's Table 23. ``ours["kernel_width"]`` has kernel_width, estimate, low, high."""
-    rows = [
-        {
-            "item": f"kernel width {line['kernel_width']:g}",
-            "quantity": "PASTA-score of LIME",
-            "paper_value": line["pasta_score"],
-            "kernel_width": line["kernel_width"],
-        }
-        for line in paper.to_dict("records")
-    ]
+    columns = {"pasta_score": {"quantity": "PASTA-score of LIME"}}
+    rows = printed_rows(paper, columns, "kernel width {kernel_width:g}", keys=["kernel_width"])
     absent = "the search for LIME's settings has not been run"
-    return beside(paper_rows(rows), ours.get("kernel_width"), ["kernel_width"], absent)
+    return beside(rows, ours.get("kernel_width"), ["kernel_width"], absent)
 
 
 def _scores(ours: Frames, study: str | None) -> pd.DataFrame | None:
@@ -332,78 +275,50 @@ _NEEDS_ATTENTION = "needs the attention masks that people drew, and their rating
 
 def latec_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """LATEC's Table 2: average ranks, and the standard deviation over metrics."""
-    rows = [
-        {
-            "item": f"{line['method']}, {str(line['modality']).replace('_', ' ')}",
-            "quantity": f"rank in {line['criterion']}",
-            "paper_value": line["average_rank"],
-            "paper_sd": line["metric_sd"],
-            "places": 1,
-        }
-        for line in paper.to_dict("records")
-        if not pd.isna(line["average_rank"])  # a method that does not exist for point clouds
-    ]
-    return _out_of_reach(rows, _NEEDS_LATEC)
+    paper = paper.assign(modality=paper["modality"].str.replace("_", " "))
+    columns = {"average_rank": {"quantity": "rank in {criterion}", "sd": "metric_sd", "places": 1}}
+    # A method that does not exist for point clouds has no rank.
+    return _out_of_reach(printed_rows(paper, columns, "{method}, {modality}"), _NEEDS_LATEC)
 
 
 def faithfulness_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """The meta-predictor's Table 1: faithfulness of methods on three datasets."""
-    rows = [
-        {
-            "item": f"{line['method']}, {dataset.replace('_', ' ')}",
-            "quantity": "faithfulness",
-            "paper_value": line[dataset],
-        }
+    columns = {
+        dataset: {"item": f"{{method}}, {dataset.replace('_', ' ')}", "quantity": "faithfulness"}
         for dataset in ("husky_vs_wolf", "leaves", "imagenet")
-        for line in paper.to_dict("records")
-    ]
-    return _out_of_reach(rows, _NEEDS_METAPREDICTOR)
+    }
+    return _out_of_reach(printed_rows(paper, columns), _NEEDS_METAPREDICTOR)
 
 
 def experiment_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """The meta-predictor's experiments: people, analysis of variance, rank correlation."""
+    paper = paper.assign(experiment=paper["experiment"].str.replace("_", " "))
     columns = {
-        "n_participants": ("participants", 0),
-        "anova_F": ("F of the analysis of variance", 2),
-        "eta_squared": ("eta squared", 3),
-        "utility_faithfulness_rho": ("rho of utility and faithfulness", 2),
+        "n_participants": {"quantity": "participants", "places": 0},
+        "anova_F": {"quantity": "F of the analysis of variance", "places": 2, "p": "anova_p"},
+        "eta_squared": {"quantity": "eta squared", "places": 3},
+        "utility_faithfulness_rho": {"quantity": "rho of utility and faithfulness", "places": 2},
     }
-    rows = [
-        {
-            "item": str(line["experiment"]).replace("_", " "),
-            "quantity": title,
-            "paper_value": line[column],
-            "paper_p": line["anova_p"] if column == "anova_F" else "",
-            "places": places,
-        }
-        for line in paper.to_dict("records")
-        for column, (title, places) in columns.items()
-        if not pd.isna(line[column])
-    ]
+    rows = printed_rows(paper, columns, "{experiment}", by_line=True)
     return _out_of_reach(rows, _NEEDS_METAPREDICTOR)
 
 
 def attention_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """Human attention: correlations, slopes and intercepts."""
-    columns = {"pearson_r": "Pearson's r", "slope": "slope", "intercept": "intercept"}
-    rows = [
-        {
-            "item": str(line["comparison"]).replace("_", " "),
-            "quantity": title,
-            "paper_value": line[column],
-            "paper_p": line["p"] if column == "pearson_r" else "",
-            "places": 3,
-        }
-        for line in paper.to_dict("records")
-        for column, title in columns.items()
-        if not pd.isna(line[column])
-    ]
-    return _out_of_reach(rows, _NEEDS_ATTENTION)
+    paper = paper.assign(comparison=paper["comparison"].str.replace("_", " "))
+    columns = {
+        "pearson_r": {"quantity": "Pearson's r", "places": 3, "p": "p"},
+        "slope": {"quantity": "slope", "places": 3},
+        "intercept": {"quantity": "intercept", "places": 3},
+    }
+    return _out_of_reach(
+        printed_rows(paper, columns, "{comparison}", by_line=True), _NEEDS_ATTENTION
+    )
 
 
-def _out_of_reach(rows: list[dict[str, object]], reason: str) -> pd.DataFrame:
-    lacking = [{**row, "reach": OUT_OF_REACH, "reason": reason} for row in rows]
-    return beside(paper_rows(lacking), None, [], reason)
+def _out_of_reach(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
+    printed = rows.dropna(subset="paper_value").reset_index(drop=True)
+    return beside(printed.assign(reach=OUT_OF_REACH, reason=reason), None, [], reason)
 
 
 P1, P2 = "P1", "P2"
@@ -488,10 +403,10 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     published
         The papers' tables by file name (:func:`reports.source.replication.rows.published_tables`).
     ours
-        Tables as they are there: ``correlations`` and ``values`` (analysis.suites.correlation),
-        ``score`` (the score's summary), ``technique_scores`` and ``positions``
-        (analysis.suites.preference), ``facts`` (:mod:`reports.source.replication.measured`),
-        ``kernel_width``. What is not there makes rows that say so.
+        Tables as they are there: ``correlations``, ``values``, ``technique_scores`` and
+        ``positions`` (:mod:`pasta.studies.ratings.analyses`), ``score`` (the score's summary),
+        ``facts`` (:mod:`reports.source.replication.measured`), ``kernel_width``. What is not there
+        makes rows that say so.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from pasta.contracts import coerce
+from pasta.errors import InputError
 from pasta.studies.base import Frames, Submission
+from pasta.studies.json_files import load_json
+from pasta.studies.ratings import label_studio, released
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.study import rating_study
 from pasta.studies.ratings.tables import ANSWERS, STARS
+from pasta.text_files import FILE_LIMIT
 
 PROTOCOL: Protocol = load_protocol("p2")
 STUDY = rating_study(PROTOCOL)
@@ -197,3 +202,34 @@ def write(content: Any, path: Path) -> Path:
 def problems(submission: Submission) -> Counter[str]:
     """How often each problem was found."""
     return Counter(one.problem for one in submission.findings)
+
+
+def read_released(path: Path, known: pd.Index | None = None, limit: int = FILE_LIMIT) -> Submission:
+    """Read a release: its folder, or the JSON file in it."""
+    file = path / released.FILE if path.is_dir() else path
+    return released.from_content(load_json(file, limit), file, known)
+
+
+def read_label_studio(path: Path) -> Submission:
+    """Read an export of Label Studio."""
+    return label_studio.from_content(load_json(path), path, PROTOCOL)
+
+
+json_values: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def assert_text_or_refused(read: Callable[[], Submission]) -> None:
+    """Whatever stands in a file, its tables are text without gaps, or the file is refused."""
+    try:
+        submission = read()
+    except InputError:
+        return
+    for frame in submission.tables.values():
+        assert not frame.isna().to_numpy().any()
+        assert all(isinstance(cell, str) for cell in frame.to_numpy().ravel())

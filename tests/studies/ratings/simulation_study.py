@@ -3,58 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pasta.seeds import generator
-from pasta.studies.ratings.settings import QUESTIONS, SimulationParams
+from pasta.studies.ratings.settings import QUESTIONS, RaterParams, SimulationParams
 
-_COLUMNS = ("mean", "overlap", "correct", "focus", "change", "residual", "noise")
-_QUESTIONS = {
-    "Q1": (-0.4, 0.8, 0.8, 0.2, 0.0, 0.5, 1.0),
-    "Q2": (-0.4, 0.7, 1.0, 0.2, 0.0, 0.5, 1.0),
-    "Q3": (-0.3, 0.3, 0.3, 0.7, 0.0, 0.5, 1.3),
-    "Q4": (-0.3, 0.3, 0.2, 0.7, 0.0, 0.5, 1.25),
-    "Q5": (0.0, 0.0, 0.0, 0.0, 0.9, 0.4, 1.0),
-    "Q6": (0.0, 0.0, 0.0, 0.0, 0.9, 0.4, 1.1),
-}
-RATERS: Mapping[str, float] = {
-    "noise": 0.5,
-    "noise_sd": 0.15,
-    "age_noise": 0.1,
-    "leniency_sd": 0.2,
-    "sex_leniency": 0.2,
-    "scale_sd": 0.1,
-    "unstated": 0.05,
-}
+RATERS: Mapping[str, float] = RaterParams().model_dump()
 NOTHING_PLANTED: Mapping[str, float] = dict.fromkeys(RATERS, 0.0) | {"noise": 0.5}
 
 
 def parameters(raters: Mapping[str, float] = RATERS, **changes: Any) -> SimulationParams:
     """The parameters of the demo, with some of them changed."""
-    content: dict[str, Any] = {
-        "thresholds": (-1.2, -0.4, 0.4, 1.2),
-        "questions": {
-            name: dict(zip(_COLUMNS, row, strict=True)) for name, row in _QUESTIONS.items()
-        },
-        "shared": 0.7,
-        "saliency_preference": 0.4,
-        "saliency_calm": 0.3,
-        "raters": dict(raters),
-        "timing": {
-            "start": date(2025, 1, 6),
-            "session_minutes": 90.0,
-            "seconds": 75.0,
-            "seconds_sd": 0.5,
-        },
-        "box_jitter": 0.08,
-        "ranking_strength": 1.0,
-        "ranking_sd": 0.5,
-    }
-    return SimulationParams.model_validate(content | changes)
+    return SimulationParams.model_validate({"raters": dict(raters), **changes})
 
 
 def annotator_names(number: int = 15) -> list[str]:

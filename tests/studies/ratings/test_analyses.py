@@ -27,6 +27,7 @@ from pasta.studies.ratings.analyses.preference import (
     NO_RANKINGS,
     NO_RATINGS,
     NO_TECHNIQUES,
+    ORDERS,
     preference_tables,
     ranking_tables,
     score_differences,
@@ -190,7 +191,6 @@ def test_too_many_annotators_are_not_paired() -> None:
 # Preferences and rankings
 
 STUDY = Study(samples=90, technique=0.8)
-ORDERS = ("top_techniques", "ranking", "critical_difference")
 KEYS = {
     "technique_scores", "kinds", "kind_differences", "backbones", "backbone_differences", *ORDERS,
     "positions", "concordance", "position_differences", MISSING,

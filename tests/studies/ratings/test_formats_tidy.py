@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.base import Frames
 from pasta.studies.reading import read_tidy, write_tidy
 from pasta.text_files import find_rows, write_csv
-from tests.studies.ratings.format_cases import STUDY, any_annotations, assert_same, small, typed
+from tests.studies.ratings.format_cases import STUDY, assert_same, small, typed
 
 HEADER = "sample_id,annotator_id,question,rating"
 ROW = "coco/1/gradcam/resnet50,anna,Q1,4"
@@ -162,14 +161,6 @@ def test_both_ways_of_writing_give_the_same_bytes(tmp_path: Path) -> None:
     )
     assert first[0] == ",".join(plain.columns) and first[2:] == second[2:]
     assert second[1].split(",")[1] == '"needs ""quotes"""'
-
-
-@settings(max_examples=40, deadline=None)
-@given(any_annotations())
-def test_what_goes_out_comes_back(expected: Frames) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        write_tidy(STUDY, expected, Path(folder) / "out")
-        assert_same(typed(read_tidy(STUDY, Path(folder) / "out")), expected)
 
 
 @settings(max_examples=300, deadline=None)

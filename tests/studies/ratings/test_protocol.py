@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import ValidationError
 from ruamel.yaml import YAML
 
 from pasta.config import load_params
@@ -69,15 +66,6 @@ def test_only_q1_q4_and_the_direction_of_q5_differ() -> None:
     assert (first.instructions, first.training) == (second.instructions, second.training)
 
 
-def test_p2_reads_few_stars_of_q5_as_good_and_all_else_reads_many() -> None:
-    def directions(version: str) -> list[int | None]:
-        protocol = load_protocol(version)
-        return [protocol.question(key).direction for key in protocol.stars]
-
-    assert directions("p1") == [1, 1, 1, 1, 1, 1]
-    assert directions("p2") == [1, 1, 1, 1, -1, 1]
-
-
 def test_the_published_version_is_the_default() -> None:
     assert load_protocol("p2") == load_protocol("p2") != load_protocol("p1")
     assert versions() == ("p1", "p2")
@@ -123,11 +111,6 @@ def test_the_predicted_class_is_filled_in(protocol: Protocol) -> None:
     asked = protocol.question("Q0.1").asked("cat")
     assert asked == "What part makes you classify this image as cat?"
     assert protocol.question("Q3").asked("cat") == protocol.question("Q3").wording
-
-
-def test_a_protocol_cannot_be_changed(protocol: Protocol) -> None:
-    with pytest.raises(ValidationError, match="frozen"):
-        protocol.questions[0].wording = "other"
 
 
 def test_unknown_names_are_refused_with_the_nearest(protocol: Protocol) -> None:
@@ -207,19 +190,14 @@ def test_a_file_that_is_no_protocol_is_refused(text: bytes, tmp_path: Path) -> N
         load_protocol("p2", tmp_path / "nowhere.yaml")
 
 
-@given(st.text(max_size=40))
-def test_no_version_makes_it_fail_otherwise(version: str) -> None:
-    if version in versions():
-        assert load_protocol(version).version == version
-    else:
-        with pytest.raises(PastaError, match="there is no version"):
-            load_protocol(version)
-
-
 @pytest.mark.parametrize("version", ["p1", "p2"])
 def test_the_protocol_of_a_study_is_the_one_in_its_parameters(version: str) -> None:
     params = load_params(ROOT / "params.yaml")
     settings = params.annotations.model_copy(update={"protocol": version})
     found = study_protocol(params.model_copy(update={"annotations": settings}))
     assert found == load_protocol(version)
-    assert found.question("Q5").direction == {"p1": 1, "p2": -1}[version]
+    scales = [found.question(key).scale for key in found.stars]
+    assert all(scale is not None and scale.numbers == (1, 2, 3, 4, 5) for scale in scales)
+    # P2 reads few stars of Q5 as good; all else reads many.
+    fifth = {"p1": 1, "p2": -1}[version]
+    assert [scale.direction for scale in scales if scale] == [1, 1, 1, 1, fifth, 1]

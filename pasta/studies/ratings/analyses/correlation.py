@@ -12,7 +12,12 @@ from analysis.correlation import correlate_columns, correlation_table
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
 from analysis.tables import Tables, add_missing, list_missing
-from pasta.studies.ratings.analyses.names import describe_samples, named
+from pasta.studies.ratings.analyses.names import (
+    NO_SAMPLES,
+    describe_samples,
+    empty_table,
+    named,
+)
 
 OVERALL = "overall"
 WITHIN = "within technique"
@@ -126,15 +131,8 @@ NO_LABELS = "there are no ratings"
 NO_COMMON = "no rated sample has a metric value"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_IMAGES = "no sample has a known image: intervals take samples as independent of each other"
-_NO_METRICS = pd.DataFrame(
-    {name: pd.Series(dtype=object) for name in ("sample_id", *_KEY, "direction", "status")}
-    | {"value": pd.Series(dtype=float)}
-)
-_NO_LABELS = pd.DataFrame(
-    {name: pd.Series(dtype=object) for name in ("sample_id", "question")}
-    | {name: pd.Series(dtype=float) for name in ("mode", "mean")}
-)
-_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
+_NO_METRICS = empty_table("sample_id", *_KEY, "direction", "status", numbers=["value"])
+_NO_LABELS = empty_table("sample_id", "question", numbers=["mode", "mean"])
 _QUESTION_COLUMNS = ["kind", "first", "second", "method", "n", "clusters", "estimate", "low",
                      "high", "fisher_low", "fisher_high", "p", "p_clustered", "note"]  # fmt: skip
 
@@ -175,7 +173,7 @@ def correlation_tables(
     """
     values = _given(metric_values, _NO_METRICS)
     rated = _given(labels, _NO_LABELS)
-    known = describe_samples(_given(samples, _NO_SAMPLES)).reset_index()
+    known = describe_samples(_given(samples, NO_SAMPLES)).reset_index()
     common = set(values["sample_id"]) & set(rated["sample_id"]) & set(known["sample_id"])
     lacks: dict[str, str] = {}
     if values.empty or rated.empty or not common:

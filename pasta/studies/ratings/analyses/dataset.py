@@ -10,7 +10,8 @@ import pandas as pd
 from analysis.raters import FACTORS, demographics
 from analysis.tables import Tables, list_missing
 from analysis.votes import LIKERT
-from pasta.studies.ratings.analyses.names import describe_samples, generic
+from pasta.studies.ratings.analyses.agreement import stars_used
+from pasta.studies.ratings.analyses.names import NO_VOTES, describe_samples, generic
 
 STATUSES = ("ok", "zero", "constant", "nan")
 UNSTATED = "not stated"
@@ -129,18 +130,15 @@ def _strengths(perturbed: pd.DataFrame | None) -> pd.DataFrame:
 
 def _votes(votes: pd.DataFrame | None, explanations: pd.DataFrame | None) -> Tables:
     given = None if votes is None else votes[votes["rating"].notna()]
-    rows, shares = [], []
+    rows = []
     for question, here in [] if given is None else given.groupby("question", sort=True):
         row = {"question": question, "n": len(here), "samples": here["sample_id"].nunique()}
         row |= {"annotators": here["annotator_id"].nunique(), "mean": here["rating"].mean()}
         rows.append(row | {"sd": here["rating"].std(ddof=1)})
-        for star in LIKERT:
-            n = int((here["rating"] == star).sum())
-            shares.append({"question": question, "rating": star, "n": n, "share": n / len(here)})
     columns = ["question", "n", "samples", "annotators", "mean", "sd"]
     return {
         "questions": pd.DataFrame(rows, columns=columns),
-        "stars": pd.DataFrame(shares, columns=["question", "rating", "n", "share"]),
+        "stars": stars_used(generic(NO_VOTES if given is None else given), LIKERT),
         "plan": _plan(given, explanations),
     }
 

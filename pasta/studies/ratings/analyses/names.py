@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -10,6 +11,16 @@ GENERIC = {"sample_id": "unit", "annotator_id": "rater", "question": "item"}
 WORDS = {"unit": "sample", "rater": "annotator", "item": "question"}
 DESCRIBED = ("method", "backbone", "kind", "image_id", "dataset")
 _TEXTS = ["note", "reason", "term", "why"]
+
+
+def empty_table(*texts: str, numbers: Sequence[str] = ()) -> pd.DataFrame:
+    """A table without rows, with columns of texts and of numbers."""
+    columns = dict.fromkeys(texts, object) | dict.fromkeys(numbers, float)
+    return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in columns.items()})
+
+
+NO_VOTES = empty_table("sample_id", "annotator_id", "question", numbers=["rating"])
+NO_SAMPLES = empty_table("sample_id")
 
 
 def generic(frame: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,14 @@ from analysis.rankings import (
 from analysis.resampling import notes
 from analysis.tables import Tables, list_missing
 from analysis.votes import label_units
-from pasta.studies.ratings.analyses.names import describe_samples, generic, named
+from pasta.studies.ratings.analyses.names import (
+    NO_SAMPLES,
+    NO_VOTES,
+    describe_samples,
+    empty_table,
+    generic,
+    named,
+)
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     "fidelity": ("Q1",),
@@ -32,6 +39,7 @@ DIMENSIONS: Mapping[str, tuple[str, ...]] = {
 TOP = 12
 MARGIN = 0.25  # stars that do not matter
 SALIENCY = "saliency"
+ORDERS = ("top_techniques", "ranking", "critical_difference")
 NO_RANKINGS = "nobody ranked qualities or questions (Q7 to Q9)"
 NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
@@ -39,14 +47,7 @@ NO_KINDS = "no rated sample has a known kind of explanation"
 NO_BACKBONES = "no rated saliency explanation has a known backbone"
 
 
-def _empty(*names: str, number: str) -> pd.DataFrame:
-    columns = {name: pd.Series(dtype=object) for name in names}
-    return pd.DataFrame(columns | {number: pd.Series(dtype=float)})
-
-
-_NO_VOTES = _empty("sample_id", "annotator_id", "question", number="rating")
-_NO_RANKS = _empty("annotator_id", "question", "item", number="position")
-_NO_SAMPLES = pd.DataFrame({"sample_id": pd.Series(dtype=object)})
+_NO_RANKS = empty_table("annotator_id", "question", "item", numbers=["position"])
 
 
 def preference_tables(
@@ -87,14 +88,14 @@ def preference_tables(
         - the tables of :func:`ranking_tables`
         - ``missing``: section, why
     """
-    votes = ratings[ratings["rating"].notna()] if len(ratings) else _NO_VOTES
-    shown = _NO_SAMPLES if samples is None else samples
+    votes = ratings[ratings["rating"].notna()] if len(ratings) else NO_VOTES
+    shown = NO_SAMPLES if samples is None else samples
     rated = describe_samples(shown).reindex(pd.Index(votes["sample_id"].unique()))
     no_techniques = _lack(votes, rated["technique"], NO_TECHNIQUES)
     no_kinds = _lack(votes, rated["kind"], NO_KINDS)
     saliency = rated[rated["kind"] == SALIENCY]
     no_backbones = _lack(votes, saliency["backbone"], NO_BACKBONES)
-    nothing, all_of_it = (_NO_VOTES, _NO_SAMPLES), (votes, shown)
+    nothing, all_of_it = (NO_VOTES, NO_SAMPLES), (votes, shown)
     # Of nothing, the functions make tables without rows that have their columns all the same.
     of_techniques = nothing if no_techniques else all_of_it
     of_kinds, of_backbones = (nothing if lack else all_of_it for lack in (no_kinds, no_backbones))
@@ -109,7 +110,7 @@ def preference_tables(
     }
     lacks = dict.fromkeys(("kinds", "kind_differences"), no_kinds)
     lacks |= dict.fromkeys(("backbones", "backbone_differences"), no_backbones)
-    lacks |= dict.fromkeys(("technique_scores", *technique_orders(*nothing)), no_techniques)
+    lacks |= dict.fromkeys(("technique_scores", *ORDERS), no_techniques)
     return list_missing(tables, lacks)
 
 
@@ -210,11 +211,7 @@ def technique_orders(
     ranking = rank_groups(votes, technique, directions).rename(columns={"group": "technique"})
     for table in (top, ranking):
         table.insert(1, "kind", table["technique"].map(kind))
-    return {
-        "top_techniques": top,
-        "ranking": named(ranking),
-        "critical_difference": critical_difference(means),
-    }
+    return dict(zip(ORDERS, (top, named(ranking), critical_difference(means)), strict=True))
 
 
 def ranking_tables(

@@ -34,7 +34,7 @@ from pasta.studies.ratings.settings import (
     SimulationParams,
     TimingParams,
 )
-from pasta.studies.ratings.tables import RANKED
+from pasta.studies.ratings.tables import DEMOGRAPHICS, RANKED
 
 AGE_MEAN, AGE_SD, YOUNGEST, OLDEST = 35.0, 12.0, 18, 75
 REFERENCE_AGE = 30  # whose noise is the parameter
@@ -49,7 +49,6 @@ COUNTRIES = {
     "France": 0.10,
     "Canada": 0.10,
 }
-DEMOGRAPHICS = ("age", "sex", "country")
 # P1's mean positions. Position 1 comes first in the order that a question asks for: it is the most
 # important quality (Q7), the least important question (Q8), the most difficult question (Q9).
 POSITIONS: Mapping[str, Mapping[str, float]] = {

@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
-from torch.nn.functional import conv2d
+from torch.nn.functional import conv1d, conv2d, conv3d
 
 from pasta.metrics.base import EXPLANATION, MASKS, Batch, Result, metric, require
 from pasta.metrics.forward import precise
@@ -106,8 +106,10 @@ def _widen(masks: Tensor, tolerance: float) -> Tensor:
     """Masks with a border as wide as the tolerance: a disc around each of their pixels."""
     half = int(min(tolerance, max(masks.shape[1:])))
     places = torch.arange(-half, half + 1, device=masks.device).square()
-    disc = (places[:, None] + places) <= tolerance**2
-    grown = conv2d(masks[:, None].float(), disc[None, None].float(), padding=half)
+    apart = torch.meshgrid(*[places] * (masks.ndim - 1), indexing="ij")
+    disc = torch.stack(apart).sum(0) <= tolerance**2
+    convolve = (conv1d, conv2d, conv3d)[masks.ndim - 2]
+    grown = convolve(masks[:, None].float(), disc[None, None].float(), padding=half)
     return grown[:, 0] > 0.5
 
 
@@ -123,8 +125,9 @@ def _widen(masks: Tensor, tolerance: float) -> Tensor:
 def relevance_mass(batch: Batch, _: None) -> Result:
     """The share of positive relevance that lies in the mask (Arras et al. 2022)."""
     maps = precise(batch.maps)
-    inside = (maps * precise(_binary(batch))).sum((1, 2))
-    return _refuse_empty(batch, inside / maps.sum((1, 2)))
+    axes = _axes(maps)
+    inside = (maps * precise(_binary(batch))).sum(axes)
+    return _refuse_empty(batch, inside / maps.sum(axes))
 
 
 @_metric(
@@ -160,7 +163,7 @@ def iou(batch: Batch, settings: OverlapParams) -> Result:
     """Of the pixels that are in the mask or reach the threshold in the shown map, those that do
     both."""
     chosen, masks = _scale_maps(batch) >= settings.threshold, _binary(batch)
-    both, either = (chosen & masks).sum((1, 2)), (chosen | masks).sum((1, 2))
+    both, either = ((chosen & masks).sum(_axes(masks)), (chosen | masks).sum(_axes(masks)))
     return _refuse_empty(batch, precise(both) / precise(either))
 
 
@@ -175,14 +178,20 @@ def iou(batch: Batch, settings: OverlapParams) -> Result:
 def mae(batch: Batch, _: None) -> Result:
     """The mean difference between the shown map and the mask, which may be soft (Mohseni, Block
     and Ragan): no threshold is needed."""
-    errors = (precise(_scale_maps(batch)) - precise(require(batch.masks))).abs().mean((1, 2))
-    return _refuse_empty(batch, errors, soft=True)
+    apart = (precise(_scale_maps(batch)) - precise(require(batch.masks))).abs()
+    return _refuse_empty(batch, apart.mean(_axes(apart)), soft=True)
 
 
 def _scale_maps(batch: Batch) -> Tensor:
     """Maps as people see them, from 0 to 1, as ``shown_maps`` of the explanations has them."""
-    low, high = batch.maps.amin((1, 2), keepdim=True), batch.maps.amax((1, 2), keepdim=True)
+    axes = _axes(batch.maps)
+    low, high = batch.maps.amin(axes, keepdim=True), batch.maps.amax(axes, keepdim=True)
     return torch.where(high > low, (batch.maps - low) / (high - low), 0)
+
+
+def _axes(values: Tensor) -> tuple[int, ...]:
+    """All but the first: those of one map."""
+    return tuple(range(1, values.ndim))
 
 
 def _binary(batch: Batch) -> Tensor:

@@ -236,7 +236,7 @@ def _curve(batch: Batch, settings: CurveParams, appear: bool) -> Tensor:
     counts = torch.arange(1 + settings.steps) * batch.pixels // settings.steps
     copies: list[Masked] = []
     for image, rank in zip(require(batch.images), rank_pixels(batch), strict=True):
-        filling = make_filling(image, settings)
+        filling = make_filling(image, settings, batch.modality)
         pair = (filling, image) if appear else (image, filling)
         copies.append(make_copies(rank, counts, make_replacement(*pair)))
     scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)

@@ -2,9 +2,9 @@
 
 All three perturb in the same way. A mask z in {0, 1}^concepts keeps the scores of some concepts
 (1) and replaces those of the others (0) by a score that says nothing, see
-:func:`pasta.explanations.self_explaining.reference`. Only the model's second half runs on these
-scores; what is explained is the probability p of the target class. The methods differ in the masks
-they look at and in how they read concepts' parts from p(z).
+:func:`pasta.explanations.methods.self_explaining.reference`. Only the model's second half runs on
+these scores; what is explained is the probability p of the target class. The methods differ in the
+masks they look at and in how they read concepts' parts from p(z).
 
 Masks are drawn from the image's own generator, so that the result does not depend on its batch.
 
@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from pasta.explanations.base import Given, method
-from pasta.explanations.lime import ridge
-from pasta.explanations.self_explaining import reference
-from pasta.explanations.shap import coalitions, solve
+from pasta.explanations.methods.lime import ridge
+from pasta.explanations.methods.self_explaining import reference
+from pasta.explanations.methods.shap import coalitions, solve
 
 _ROWS = 16  # rows of scores that may take the place of one image in a forward pass
 perturbing = partial(

@@ -41,10 +41,10 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from pasta.errors import PastaError
-from pasta.explanations.ablation import channel_axis
 from pasta.explanations.base import Given, method
 from pasta.explanations.hooks import hooked
 from pasta.explanations.masking import batch_rows
+from pasta.explanations.methods.ablation import channel_axis
 from pasta.explanations.settings import FinerCamParams, KpcaCamParams
 
 Backend = Literal["shared pass", "grad-cam"]

@@ -42,7 +42,7 @@ from pasta.explanations.settings import (
 )
 
 Attribute = Callable[[Tensor, Tensor, int], Tensor]  # images, their targets, rows of one pass
-extra = partial(method, backbones=())
+extra = partial(method, backbones=(), any_modality=True)
 
 
 @extra("saliency", functioning="gradient", doi="10.48550/arXiv.1312.6034")
@@ -191,8 +191,8 @@ def occlusion(given: Given) -> Tensor:
     def occlude(images: Tensor, targets: Tensor, rows: int) -> Tensor:
         found: Tensor = run.attribute(
             images,
-            (3, window, window),
-            (3, stride, stride),
+            (images.shape[1], *[window] * len(given.size)),
+            (images.shape[1], *[stride] * len(given.size)),
             settings.baseline,
             targets,
             perturbations_per_eval=max(1, rows // len(images)),

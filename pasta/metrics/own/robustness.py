@@ -84,22 +84,22 @@ def ask_explainer(
     explainer
         Images and targets to maps.
     images
-        Shape (n, channels, height, width).
+        Shape (n, channels, *spatial).
     targets
         The class to explain for each image.
     size
-        Height and width that the maps must have.
+        Height and width, or other sides, that the maps must have.
 
     Returns
     -------
-    Maps (n, height, width).
+    Maps (n, *spatial).
     """
     # The scores of copies are computed where gradients are off for good; copies made outside of
     # that are ordinary tensors again.
     with torch.inference_mode(False), torch.enable_grad():
         found: Any = explainer(images.clone(), targets.clone())
     maps = found.detach() if isinstance(found, Tensor) else torch.from_numpy(np.asarray(found))
-    if maps.ndim == 4 and maps.shape[1] == 1:
+    if maps.ndim == len(size) + 2 and maps.shape[1] == 1:
         maps = maps[:, 0]
     if maps.shape != (len(images), *size):
         raise PastaError(

@@ -21,15 +21,21 @@ from pasta.explanations.superpixels import (
     fit_surrogate,
     mean_colours,
     number_of,
-    segment,
     spread,
 )
 
 
-@method("lime", functioning="perturbation", doi="10.1145/2939672.2939778", sign="signed")
+@method(
+    "lime",
+    functioning="perturbation",
+    doi="10.1145/2939672.2939778",
+    sign="signed",
+    any_modality=True,
+)
 def lime(given: Given) -> Tensor:
     """Each pixel has the coefficient of its superpixel."""
     settings = given.settings["lime"]
+    segment = given.modality.need("segment")
     labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
     switches = [
         random_switches(settings.samples, number_of(label), random)

@@ -58,7 +58,7 @@ def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Ten
     """
     copies = []
     for image, chosen in zip(require(batch.images), subsets, strict=True):
-        perturb = make_replacement(image, make_filling(image, settings))
+        perturb = make_replacement(image, make_filling(image, settings, batch.modality))
         copies.append(remove_subsets(perturb, chosen, image.shape[1:]))
     scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)
     return score_images(batch)[:, None] - torch.stack(scores)

@@ -32,7 +32,7 @@ from zennit.types import Activation, AvgPool, BatchNorm, Convolution, Linear, Ma
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, method
-from pasta.explanations.gradients import attribute
+from pasta.explanations.methods.gradients import attribute
 from pasta.explanations.settings import LrpParams
 from pasta.models.base import Normalise
 from pasta.models.resnet import ResNetClassifier

@@ -1,4 +1,4 @@
-"""The command `pasta`, under a name that no other package has.
+"""The command `pasta`, started from a package that google-pasta does not have.
 
 google-pasta installs a module ``pasta``, too. If Python finds that one first, this says so, where
 ``from pasta.cli import main`` would only say that there is no such module.

@@ -9,8 +9,8 @@ large (12 superpixels, 50 to 400 coalitions). So captum's ``LimeBase`` is given 
 
 The players are superpixels, and a coalition is worth the target's probability when only its members
 can be seen. The others have the mean colour of the whole image: the image without any detail, in
-the range of colours the model knows. :mod:`pasta.explanations.concept_perturbation` uses the same
-coalitions and the same solution for concepts.
+the range of colours the model knows. :mod:`pasta.explanations.methods.concept_perturbation` uses
+the same coalitions and the same solution for concepts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from pasta.explanations.superpixels import (
     fit_surrogate,
     number_of,
     pixel_counts,
-    segment,
     spread,
 )
 
@@ -40,7 +39,13 @@ _TRIES = 4  # draws for each pair, as in shap: some are repetitions
 _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
 
 
-@method("shap", functioning="perturbation", doi="10.48550/arXiv.1705.07874", sign="signed")
+@method(
+    "shap",
+    functioning="perturbation",
+    doi="10.48550/arXiv.1705.07874",
+    sign="signed",
+    any_modality=True,
+)
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.
 
@@ -48,6 +53,7 @@ def shap(given: Given) -> Tensor:
     is all mean colour.
     """
     settings = given.settings["shap"]
+    segment = given.modality.need("segment")
     labels = [segment(image, "slic", settings.segments) for image in given.images]
     chosen = [
         coalitions(number_of(label), settings.samples, given.generator(number, "shap"))
@@ -94,7 +100,7 @@ def shapley_values(
     found = []
     for number, (image, label) in enumerate(zip(given.images, labels, strict=True)):
         masks, weights = chosen[number]
-        plain = image.mean((1, 2), keepdim=True).expand_as(image)
+        plain = image.mean(tuple(range(1, image.ndim)), keepdim=True).expand_as(image)
         ends = torch.tensor([[True], [False]]).expand(2, masks.shape[1])
         parts = (torch.cat([ends, masks]), torch.cat([weights.new_ones(2), weights]))
         found.append(fit_surrogate(given, number, label, plain, *parts, ShapleySolution()))

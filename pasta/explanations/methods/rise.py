@@ -26,7 +26,7 @@ class Masks:
 
     grids: Tensor  # (masks, cells, cells), 1 where a cell can be seen
     shifts: Tensor  # (masks, 2), by how many rows and columns
-    size: tuple[int, int]
+    size: tuple[int, ...]  # height and width
 
     def __len__(self) -> int:
         return len(self.grids)
@@ -65,7 +65,7 @@ def rise(given: Given) -> Tensor:
 
 
 def random_masks(
-    number: int, cells: int, keep: float, size: tuple[int, int], generator: torch.Generator
+    number: int, cells: int, keep: float, size: tuple[int, ...], generator: torch.Generator
 ) -> Masks:
     """Masks that show each cell with probability ``keep``."""
     if keep == 0:

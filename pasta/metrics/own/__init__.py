@@ -1,0 +1,1 @@
+"""Metrics computed here. A module registers its metrics; the catalogue imports all of them."""
