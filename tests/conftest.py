@@ -62,6 +62,12 @@ def names(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path."""
+    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
 Runner = Callable[..., subprocess.CompletedProcess[str]]
 
 

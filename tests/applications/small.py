@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
 from pasta.applications.settings import DistillationParams, TowerParams
@@ -23,8 +22,6 @@ from tests.scoring.small_scorer import make_root, make_scorer, tiny
 
 torch.set_num_threads(1)
 DATASET = "catsdogscars"
-_NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
-DEVICES = ["meta", pytest.param("cuda", marks=[pytest.mark.gpu, _NO_GPU])]
 DISTILLATION = DistillationParams(
     images=16, epochs=3, batch_size=8, small_size=32, small_share=0.34
 )

@@ -44,7 +44,8 @@ from pasta.layout import Group
 from pasta.models.clip import ClipEncoder, prompts
 from pasta.seeds import generator
 from reports.source.plots.applications import backbone_figure
-from tests.applications.small import DATASET, DEVICES, DISTILLATION, Small, small_project, tower
+from tests.applications.small import DATASET, DISTILLATION, Small, small_project, tower
+from tests.models.small import DEVICES
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,9 @@ from pasta.explanations.settings import RiseParams
 from pasta.layout import Group
 from pasta.scoring.score import PastaScore, Scores
 from pasta.seeds import generator
-from tests.applications.small import DEVICES
 from tests.embedding.small import settings as embedding
 from tests.explanations.networks import pictures, small_view
+from tests.models.small import DEVICES
 from tests.scoring.small_scorer import SIDE, make_root, make_scorer, tiny
 
 torch.set_num_threads(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -167,12 +166,3 @@ def change_map(group: Group, row: int) -> None:
     maps = np.array(store.read_array(file))
     maps[row] = np.flip(maps[row])
     store.write_array(maps, file)
-
-
-def contents(folder: Path) -> dict[str, str]:
-    """A digest of every file below a folder."""
-    return {
-        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in sorted(folder.rglob("*"))
-        if file.is_file()
-    }

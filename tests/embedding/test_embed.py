@@ -22,14 +22,13 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.catalog import technique as named
 from pasta.explanations.stored import StoredExplanations
 from pasta.layout import Group
-from tests.conftest import names
+from tests.conftest import contents, names
 from tests.embedding.small import (
     CONCEPT,
     NUMBER,
     SALIENCY,
     Counting,
     change_map,
-    contents,
     settings,
     write_group,
     write_tables,

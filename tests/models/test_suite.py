@@ -35,7 +35,7 @@ from pasta.models.suite import (
 )
 from pasta.paths import DATA
 from pipelines.accuracy import collect
-from tests.conftest import names
+from tests.conftest import contents, names
 from tests.models.small import profile, silent, tiny_group
 
 FEW = ("resnet50", "vit_b_16", "clip_zero_shot", "clip_linear")
@@ -76,11 +76,6 @@ def only(*names: str) -> Params:
     kept = {name: section[name] for name in names}
     few = {"models": {"few": kept}, "groups": {"few": "monumai"}}
     return Params.model_validate({**values, **few})
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (file for file in sorted(folder.rglob("*")) if file.is_file())
-    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 def test_all_nine_models_are_trained_and_predict_every_test_image(

@@ -14,14 +14,14 @@ from pasta.scoring.base import SCORERS, Answer, Fitted
 from pasta.scoring.neural import Batch, NeuralScorer, Stack, descend, perceptron
 from pasta.scoring.ordinal import Member, optimiser_of
 from pasta.seeds import generator
+from tests.models.small import NO_GPU
 from tests.scoring.ordinal_votes import settings as ordinal_settings
 from tests.scoring.planted import SECOND_LOSS, planted, settings
 from tests.scoring.test_scorers import SETTINGS
 
-_NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
 devices = pytest.mark.parametrize(
     "where",
-    [torch.device("meta"), pytest.param(torch.device("cuda"), marks=[pytest.mark.gpu, _NO_GPU])],
+    [torch.device("meta"), pytest.param(torch.device("cuda"), marks=[pytest.mark.gpu, NO_GPU])],
     ids=str,
 )
 QUICK: dict[str, Any] = {
@@ -69,7 +69,7 @@ def test_a_trained_scorer_answers_where_it_is(name: str, where: torch.device) ->
 
 
 @pytest.mark.gpu
-@_NO_GPU
+@NO_GPU
 @pytest.mark.parametrize("name", QUICK)
 def test_a_gpu_predicts_what_the_processor_predicts(name: str) -> None:
     features = np.random.default_rng(0).normal(size=(6, 5)).astype(np.float32)
