@@ -192,7 +192,7 @@ from pathlib import Path
 
 from pasta.layout import Group
 from pasta.studies.ratings.rateable import Views, rateable
-from pasta.studies.ratings.simulation.properties import measure
+from pasta.studies.ratings.simulation.quality import measure
 
 group = Group("catsdogscars", "catsdogscars", Path("rated"))
 samples = rateable([group], extras=True)
