@@ -63,7 +63,7 @@ def score(
     elif as_csv:
         _print_csv(report)
     else:
-        _print(report, metric)
+        _print(report)
 
 
 def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
@@ -105,17 +105,21 @@ def _named(
 def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str, Any]:
     import numpy as np
 
-    from pasta.scoring.score import place_among, summarise_scores
+    from pasta.scoring.score import better_techniques, summarise_scores
 
     means = metric.card.techniques.get(metric.question, {})
     summary = summarise_scores(np.concatenate([part.score for part in parts]))
     each = [one for part in parts for one in part]
+    better = better_techniques(summary.mean, means, metric.direction)
     return {
         "question": metric.question,
+        "origin": metric.card.origin or None,
+        "direction": metric.direction,
         "n": summary.n,
         "mean": summary.mean if summary.n else None,
         "ci95": None if summary.ci95 is None else list(summary.ci95),
-        "rank": place_among(summary.mean, means),
+        "rank": None if better is None else 1 + len(better),
+        "next_better": better[0] if better else None,
         "techniques": len(means),
         "unfamiliar": sum(not one.familiar for one in each if one.status == "ok"),
         "scores": [
@@ -154,7 +158,7 @@ def _warn(parts: list[Scores], listed: Listed) -> None:
         typer.echo("note: pictures without maps are taken as explanations already drawn", err=True)
 
 
-def _print(report: dict[str, Any], metric: PastaScore) -> None:
+def _print(report: dict[str, Any]) -> None:
     from pasta.commands.show import console, print_table
 
     if report["mean"] is None:
@@ -178,13 +182,14 @@ def _print(report: dict[str, Any], metric: PastaScore) -> None:
     )
     console().print(f"mean of {report['n']}: {report['mean']:.2f} stars{interval}")
     if report["rank"] is not None:
-        means = metric.card.techniques[report["question"]]
-        above = [name for name, mean in means.items() if mean > report["mean"]]
-        nearest = f", next after {min(above, key=means.__getitem__)}" if above else ""
+        nearest = f", next after {report['next_better']}" if report["next_better"] else ""
+        fewer = " (fewer stars are better)" if report["direction"] < 0 else ""
         console().print(
             f"place {report['rank']} among the {report['techniques']} techniques of the "
-            f"training data{nearest}"
+            f"training data{nearest}{fewer}"
         )
+    if report["origin"]:
+        console().print(f"The scorer has {report['origin']}.")
 
 
 def _print_csv(report: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ metric of Quantus (doi:10.48550/arXiv.2202.06861) and goes into ``quantus.evalua
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -127,7 +128,8 @@ class QuantusPastaScore:
         """What the numbers mean."""
         return (
             f"Predicted stars from 1 to 5 that people would give for {self.score.question}; "
-            "higher is better. NaN: the map shows nothing."
+            f"{'higher' if self.score.direction > 0 else 'lower'} is better. NaN: the map shows "
+            f"nothing.{_origin(self.score)}"
         )
 
     def _maps(self, attributions: NDArray[Any]) -> list[NDArray[Any]]:
@@ -150,6 +152,10 @@ class QuantusPastaScore:
         return found
 
 
+def _origin(score: PastaScore) -> str:
+    return f" The scorer has {score.card.origin}." if score.card.origin else ""
+
+
 class MeanPastaScore(_Metric):
     """Mean predicted stars over batches and processes; maps that show nothing do not count.
 
@@ -159,10 +165,10 @@ class MeanPastaScore(_Metric):
     """
 
     is_differentiable = False
-    higher_is_better = True
     full_state_update = False
     total: Tensor
     count: Tensor
+    identity: Tensor  # of scorer and question: a MetricCollection merges metrics of equal states
 
     def __init__(self, score: PastaScore, **kwargs: Any) -> None:
         if _Metric is object:
@@ -171,10 +177,28 @@ class MeanPastaScore(_Metric):
         self.score = score
         self.add_state("total", torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("count", torch.tensor(0), dist_reduce_fx="sum")
+        name = f"{score.card.weights_sha256} {score.question}"
+        self.add_state("identity", torch.tensor(zlib.crc32(name.encode())), dist_reduce_fx="max")
 
-    def update(self, **given: Any) -> None:
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more stars are good news, which depends on the question."""
+        return self.score.direction > 0
+
+    def update(
+        self,
+        image: Any = None,
+        saliency: Any = None,
+        concepts: Any = None,
+        label: Any = None,
+        dataset: Any = None,
+        signed: bool = False,
+        picture: Any = None,
+    ) -> None:
         """Add explanations; the arguments are those of :meth:`PastaScore.score`."""
-        found = self.score.score(**given)
+        found = self.score.score(
+            image, saliency, concepts, label, dataset, signed=signed, picture=picture
+        )
         stars = found.score if isinstance(found, Scores) else [found.score]
         values = torch.as_tensor(stars, dtype=torch.float64, device=self.total.device)
         known = ~values.isnan()

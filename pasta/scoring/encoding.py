@@ -28,7 +28,6 @@ class ExplanationEncoder:
     def __init__(self, encoder: Encoder, shown: PreprocessingCard, batch_size: int) -> None:
         self.encoder, self.batch_size = encoder, batch_size
         self._settings: Any = shown  # as much of the embedding's parameters as is needed
-        self._fits = lru_cache(maxsize=10_000)(encoder.fits)
         self._concept_vectors: dict[str, Floats] = {}
         self.where = torch.device("cpu")  # of the vectors that the encoder gave last
 
@@ -67,10 +66,8 @@ class ExplanationEncoder:
             say(len(rows))
             return np.concatenate(parts)
         template, most = self._settings.template, self._settings.n_top
-        told = [
-            pieces(top_concepts(names, values, most), template, self._fits)
-            for names, values in rows
-        ]
+        fits = lru_cache(maxsize=10_000)(self.encoder.fits)  # sentences often repeat each other
+        told = [pieces(top_concepts(names, values, most), template, fits) for names, values in rows]
         found = []
         for start in range(0, len(told), self.batch_size):
             part = told[start : start + self.batch_size]

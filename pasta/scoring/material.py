@@ -146,6 +146,7 @@ class Material:
     counts: NDArray[np.int64]  # samples x questions x stars
     labels: Mapping[str, Floats]  # mode, mean and median: samples x questions, NaN without votes
     groups: tuple[Group, ...]
+    simulated: float  # share of the labels that have simulated votes in them
 
     @property
     def places(self) -> pd.DataFrame:
@@ -194,13 +195,20 @@ class Material:
 
 
 def collect(groups: Sequence[Group], labels: pd.DataFrame) -> Material:
-    """The explanations of all groups that the labels table knows.
+    """The explanations of all groups that have labels; labels of others are an error.
 
     The table is the only source of labels: how ties are settled was decided when it was made.
     """
     explanations = explained(groups)
     rated = explanations[explanations["sample_id"].isin(set(labels["sample_id"]))]
     rated = rated.sort_values("sample_id", ignore_index=True)
+    unknown = labels.loc[~labels["sample_id"].isin(set(rated["sample_id"])), "sample_id"].unique()
+    if len(unknown):
+        raise PastaError(
+            f"{len(unknown)} of {labels['sample_id'].nunique()} rated explanations are not among "
+            f"those computed here, the first is {unknown[0]}: nothing is left out silently. "
+            "`dvc repro explain` computes those of the groups in params.yaml"
+        )
     if rated.empty:
         raise PastaError("no explanation has votes: import annotations, or simulate them")
     samples = pd.DataFrame(
@@ -221,6 +229,7 @@ def collect(groups: Sequence[Group], labels: pd.DataFrame) -> Material:
         np.nan_to_num(votes).astype(np.int64),
         {name: aggregates[..., place] for place, name in enumerate(names)},
         tuple(groups),
+        float(labels["simulated"].mean()),
     )
 
 

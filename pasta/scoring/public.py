@@ -17,6 +17,7 @@ from pasta.scoring.material import Material, split
 from pasta.scoring.ood import FamiliarRegion, fit_region
 from pasta.scoring.stored import save_scorer, technique_means
 from pasta.scoring.studies import settings_of
+from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
 
 
@@ -29,6 +30,7 @@ class Public:
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
     familiar: dict[str, FamiliarRegion]  # by kind of explanation
     labels: dict[str, tuple[str, ...]]  # classes of each dataset
+    origin: str  # see :func:`describe_origin`
 
 
 def train_public(material: Material, params: Params) -> Public:
@@ -52,18 +54,40 @@ def train_public(material: Material, params: Params) -> Public:
     stars = fitted.predict(rated.features).stars
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
     familiar = _familiar(rated.features[:, : encoder["width"]], samples)
-    return Public(fitted, encoder, means, familiar, material.classes)
+    drawn = [name for name in material.classes if params.datasets[name].source == "drawn"]
+    origin = describe_origin(material.simulated, len(drawn) / len(material.classes))
+    return Public(fitted, encoder, means, familiar, material.classes, origin)
+
+
+def describe_origin(simulated: float, drawn: float) -> str:
+    """What a scorer learned from, by the shares of simulated votes and of drawn datasets.
+
+    >>> describe_origin(1, 1)
+    'learned from simulated votes on drawings'
+    >>> describe_origin(0.25, 0)
+    'learned from votes on images, partly simulated'
+    >>> describe_origin(0, 0)
+    ''
+    """
+    if not simulated and not drawn:
+        return ""
+    votes = "simulated votes" if simulated == 1 else "votes"
+    images = "drawings" if drawn == 1 else "images and drawings" if drawn else "images"
+    partly = ", partly simulated" if 0 < simulated < 1 else ""
+    return f"learned from {votes} on {images}{partly}"
 
 
 def save_public(
     public: Public, params: Params, training: Mapping[str, str], metrics: Any, out: Path
 ) -> None:
     """Leave a scorer in a folder, with the md5s of its ``training`` data and what it achieves."""
+    protocol = load_protocol(params.annotations.protocol)
     save_scorer(
         out,
         params.scoring.public.scorer,
         public.fitted,
-        questions=QUESTIONS,
+        directions={name: protocol.question(name).direction or 1 for name in QUESTIONS},
+        origin=public.origin,
         encoder=public.encoder,
         preprocessing=params.embedding,
         labels=public.labels,

@@ -43,6 +43,7 @@ class Score:
     high: float | None
     familiar: bool  # whether it looks like what the scorer has learned from
     status: str  # ok, constant (a map that shows nothing) or zero (no concept matters)
+    origin: str = ""  # what the scorer learned from, if not from people's votes on real images
 
     def __float__(self) -> float:
         return self.score
@@ -59,6 +60,7 @@ class Scores:
     high: Floats | None
     familiar: NDArray[np.bool_]
     status: tuple[str, ...]
+    origin: str = ""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -72,6 +74,7 @@ class Scores:
             None if self.high is None else float(self.high[row]),
             bool(self.familiar[row]),
             self.status[row],
+            self.origin,
         )
 
     def __iter__(self) -> Iterator[Score]:
@@ -108,11 +111,17 @@ def summarise_scores(scores: NDArray[Any], seed: int = 0) -> Summary:
     return Summary(len(known), float(known.mean()), (float(low), float(high)))
 
 
-def place_among(mean: float, techniques: Mapping[str, float]) -> int | None:
-    """1 if no technique's mean is higher, 2 if one is, and so on; None without a mean."""
+def better_techniques(
+    mean: float, techniques: Mapping[str, float], direction: int
+) -> list[str] | None:
+    """The techniques with a better mean, the nearest first; None without a mean to compare.
+
+    ``direction`` is 1 where more stars are better and -1 where fewer are.
+    """
     if math.isnan(mean) or not techniques:
         return None
-    return 1 + sum(other > mean for other in techniques.values())
+    better = [name for name, other in techniques.items() if direction * (other - mean) > 0]
+    return sorted(better, key=lambda name: direction * techniques[name])
 
 
 __all__ = ["PastaScore", "Score", "Scores"]
@@ -182,6 +191,11 @@ class PastaScore:
                 f"mean nothing; {advice}"
             )
         return cls(question, stored, opened, batch_size)
+
+    @property
+    def direction(self) -> int:
+        """1 if more stars are better for this question, -1 if fewer are."""
+        return self.card.directions[self.question]
 
     @property
     def card(self) -> ScorerCard:
@@ -315,6 +329,7 @@ class PastaScore:
             placed(answer.high),
             familiar,
             tuple(job.status),
+            self.card.origin,
         )
 
 

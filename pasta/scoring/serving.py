@@ -170,6 +170,7 @@ def _plain(one: Score) -> dict[str, Any]:
         "interval": [one.low, one.high] if rated and one.low is not None else None,
         "familiar": one.familiar,
         "status": one.status,
+        "origin": one.origin or None,
     }
 
 
@@ -188,15 +189,16 @@ def log_served(scorer: Path, registered: str | None = "pasta-score") -> Any:
 
 
 def _described(scorer: Path) -> dict[str, Any]:
-    questions = load_scorer(scorer).card.questions
+    card = load_scorer(scorer).card
     anything: Any = AnyType()  # type: ignore[no-untyped-call]
     records = Schema([ColSpec(anything, name, required=False) for name in _KEYS])
-    question = ParamSchema([ParamSpec("question", DataType.string, questions[0])])
+    question = ParamSchema([ParamSpec("question", DataType.string, card.questions[0])])
     return {
         "python_model": __file__,
         "artifacts": {"scorer": str(scorer)},
         "signature": ModelSignature(inputs=records, params=question),
         "pip_requirements": ["pasta-xai"],
+        "metadata": {"scorer": card.scorer, "origin": card.origin or "people's votes"},
     }
 
 

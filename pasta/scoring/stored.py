@@ -34,7 +34,7 @@ from pasta.scoring.ood import FamiliarRegion
 from pasta.sections import Count, Positive, Section
 
 FOLDER = DATA / "score/public"  # where the project keeps its own
-WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 1
+WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 2
 KINDS = ("saliency", "concept")
 _FITTED, _FAMILIAR = "scorer.", "familiar."  # in front of the names of arrays
 
@@ -73,6 +73,8 @@ class ScorerCard(Section):
     version: int
     scorer: str
     questions: tuple[str, ...]
+    directions: dict[str, Literal[1, -1]]  # by question: 1 if more stars are better, -1 if fewer
+    origin: str  # what it learned from, as every answer says it; empty for people on real images
     encoder: EncoderCard
     preprocessing: PreprocessingCard
     labels: LabelCard | None  # None: the scorer does not look at the class
@@ -100,7 +102,8 @@ def save_scorer(
     scorer: str,
     fitted: Fitted,
     *,
-    questions: Sequence[str],
+    directions: Mapping[str, int],
+    origin: str,
     encoder: Mapping[str, Any],
     preprocessing: EmbeddingParams,
     labels: Mapping[str, Sequence[str]] | None,
@@ -111,6 +114,8 @@ def save_scorer(
 ) -> None:
     """Write a scorer whole: the folder is filled beside its place and then swapped in.
 
+    ``directions`` names the questions, each with 1 if more stars are better or -1 if fewer are, and
+    ``origin`` what the scorer learned from, if that was not people's votes on real images.
     ``labels`` are the classes of each dataset that the scorer was trained on, or None if labels are
     no input; a score of another label is refused. ``encoder`` is what
     :func:`pasta.embedding.encoders.about` says. A place among the techniques needs ``techniques``,
@@ -133,7 +138,9 @@ def save_scorer(
     card: dict[str, Any] = {
         "version": VERSION,
         "scorer": scorer,
-        "questions": list(questions),
+        "questions": list(directions),
+        "directions": dict(directions),
+        "origin": origin,
         "encoder": {
             "name": encoder["encoder"],
             "weights": preprocessing.weights,
@@ -193,6 +200,10 @@ def load_scorer(folder: Path) -> StoredScorer:
             file=folder / WEIGHTS,
             expected=f"{len(card.questions)}: {', '.join(card.questions)}",
         )
+    if set(card.directions) != set(card.questions):
+        found = ", ".join(sorted(card.directions))
+        expected = f"those of {', '.join(card.questions)}"
+        raise InputError(f"has directions of {found}", file=folder / CARD, expected=expected)
     return StoredScorer(card, fitted, familiar)
 
 

@@ -25,6 +25,8 @@ from tests.scoring.ordinal_votes import settings as ordinal_settings
 limit_threads()
 SIDE, IMAGES = 32, 20
 QUESTIONS = ("Q1", "Q2", "Q3")
+DIRECTIONS = {"Q1": 1, "Q2": 1, "Q3": -1}
+ORIGIN = "learned from simulated votes on drawings"
 TECHNIQUES = ("gradcam/resnet50", "lime/resnet50", "rise/vit_b_16")
 LABELS = ("cat", "home_or_hotel", "Gothic", "bus")
 ORDINAL = ordinal_settings(strengths=(1.0, 10.0), sharing=(0.5,), iterations=200, tolerance=1e-4)
@@ -103,7 +105,8 @@ def make_scorer(
         keep.append(fitted)
     place = root / scorer_folder.FOLDER
     given: dict[str, Any] = {
-        "questions": QUESTIONS,
+        "directions": DIRECTIONS,
+        "origin": ORIGIN,
         "encoder": about(encoder),
         "preprocessing": SETTINGS,
         "labels": KNOWN if with_labels else None,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torchmetrics import MetricCollection
+from torchmetrics.classification import MulticlassAccuracy
 
 from pasta.errors import PastaError
 from pasta.scoring import adapters
 from pasta.scoring.adapters import MeanPastaScore, QuantusPastaScore
 from pasta.scoring.score import PastaScore, Scores
-from tests.scoring.small_scorer import heat, make_scorer, pictures, tiny
+from tests.scoring.small_scorer import ORIGIN, heat, make_scorer, pictures, tiny
 
 CLASSES = ("cat", "dog", "car")
 TARGETS = np.array([0, 2, 1, 0])
@@ -127,3 +130,46 @@ def test_a_missing_torchmetrics_is_named(
     monkeypatch.setattr(adapters, "_Metric", object)
     with pytest.raises(PastaError, match="needs torchmetrics"):
         MeanPastaScore(score)
+
+
+def test_the_direction_and_origin_of_a_question_are_told(score: PastaScore) -> None:
+    changed = PastaScore("Q3", score.stored, score.encoder)  # fewer stars are better
+    assert (score.direction, changed.direction) == (1, -1)
+    assert MeanPastaScore(score).higher_is_better is True
+    assert MeanPastaScore(changed).higher_is_better is False
+    assert "higher is better" in QuantusPastaScore(score, CLASSES).interpret_scores()
+    said = QuantusPastaScore(changed, CLASSES).interpret_scores()
+    assert "lower is better" in said and ORIGIN in said
+    found = score(image=pictures(4), saliency=heat(4), label=["cat", "car", "dog", "cat"])
+    assert isinstance(found, Scores)
+    assert {found.origin, *(one.origin for one in found)} == {ORIGIN}
+
+
+def test_questions_in_one_collection_stay_apart_and_beside_other_metrics(
+    score: PastaScore,
+) -> None:
+    other = PastaScore("Q2", score.stored, score.encoder)
+    both = MetricCollection(
+        {
+            "first": MeanPastaScore(score),
+            "second": MeanPastaScore(other),
+            "accuracy": MulticlassAccuracy(3),
+        }
+    )
+    label = ["cat", "car", "dog", "cat"]
+    truth = {"preds": torch.tensor(TARGETS), "target": torch.tensor(TARGETS)}
+    with pytest.warns(UserWarning, match="show nothing"):
+        both.update(image=pictures(4), saliency=np.zeros_like(heat(4)), label=label, **truth)
+    both.update(image=pictures(4), saliency=heat(4), label=label, **truth)
+    found = both.compute()
+    second = other(image=pictures(4), saliency=heat(4), label=label)
+    assert isinstance(second, Scores)
+    assert float(found["first"]) == pytest.approx(expected(score).mean(), abs=1e-5)
+    assert float(found["second"]) == pytest.approx(second.score.mean(), abs=1e-5)
+    assert float(found["accuracy"]) == 1
+
+
+def test_the_torch_metric_can_be_sent_to_other_processes(score: PastaScore) -> None:
+    copy = pickle.loads(pickle.dumps(MeanPastaScore(score)))  # noqa: S301 (our own bytes)
+    copy.update(image=pictures(4), saliency=heat(4), label=["cat", "car", "dog", "cat"])
+    assert float(copy.compute()) == pytest.approx(expected(score).mean(), abs=1e-5)

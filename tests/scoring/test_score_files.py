@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from pasta.commands.score import score as command
 from pasta.errors import InputError, PastaError
 from pasta.scoring.files import KNOWN, Named, list_folder, parse_name
-from pasta.scoring.score import PastaScore, Scores, place_among, summarise_scores
-from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
+from pasta.scoring.score import PastaScore, Scores, better_techniques, summarise_scores
+from tests.scoring.small_scorer import ORIGIN, heat, make_root, make_scorer, pictures, tiny
 
 PAIRS = [(dataset, label) for dataset, labels in KNOWN.items() for label in labels]
 
@@ -129,6 +129,16 @@ def test_json_says_what_python_says(tmp_path: Path) -> None:
     means = metric.card.techniques["Q1"]
     assert report["rank"] == 1 + sum(mean > report["mean"] for mean in means.values())
     assert report["techniques"] == len(means) == 3
+    assert report["origin"] == found.origin == ORIGIN
+
+
+def test_the_place_follows_the_direction_of_the_question(tmp_path: Path) -> None:
+    folder = maps_in(tmp_path / "maps")
+    report = json.loads(run(str(folder), "--question", "Q3", "--json").stdout)
+    means = PastaScore.load("Q3").card.techniques["Q3"]
+    assert report["rank"] == 1 + sum(mean < report["mean"] for mean in means.values())
+    page = " ".join(run(str(folder), "--question", "Q3").stdout.split())
+    assert "(fewer stars are better)" in page and f"The scorer has {ORIGIN}." in page
 
 
 def test_csv_and_the_page_for_people(tmp_path: Path) -> None:
@@ -270,8 +280,11 @@ def test_the_interval_of_the_mean_is_that_of_the_normal_approximation() -> None:
     assert summarise_scores(scores) == summarise_scores(scores)
 
 
-def test_places_count_the_better_techniques() -> None:
+def test_places_count_the_better_techniques_in_the_direction_of_the_question() -> None:
     means = {"a": 2.0, "b": 3.0, "c": 4.0}
-    assert [place_among(mean, means) for mean in (4.5, 4.0, 3.5, 1.0)] == [1, 1, 2, 4]
-    assert place_among(float("nan"), means) is None
-    assert place_among(3.0, {}) is None
+    more = [better_techniques(mean, means, 1) for mean in (4.5, 4.0, 3.5, 1.0)]
+    assert more == [[], [], ["c"], ["a", "b", "c"]]
+    fewer = [better_techniques(mean, means, -1) for mean in (4.5, 4.0, 2.5, 1.0)]
+    assert fewer == [["c", "b", "a"], ["b", "a"], ["a"], []]
+    assert better_techniques(float("nan"), means, 1) is None
+    assert better_techniques(3.0, {}, 1) is None

@@ -85,13 +85,14 @@ def test_a_changed_card_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda card: card.update(version=2), "has the version 2 .*train the scorer again"),
+        (lambda card: card.update(version=1), "has the version 1 .*train the scorer again"),
         (lambda card: card.pop("version"), "has the version None"),
         (lambda card: card.pop("encoder"), "'encoder' is missing"),
         (lambda card: card["encoder"].pop("md5"), "'encoder.md5' is missing"),
         (lambda card: card.update(questions="Q1"), "'questions' is wrong"),
         (lambda card: card.update(scorer="ordinl"), "Did you mean 'ordinal'"),
         (lambda card: card.update(questions=["Q1"]), "answers 3 questions"),
+        (lambda card: card["directions"].pop("Q3"), "has directions of Q1, Q2"),
         (lambda card: card["features"].update(label=3), "does not fit its card"),
         (lambda card: card["settings"].pop("coverage"), "'coverage' of the ordinal scorer"),
         (lambda card: card["preprocessing"]["overlay"].update(dim=0.1), "other colours"),
@@ -128,7 +129,7 @@ def test_a_scorer_that_cannot_be_loaded_does_not_replace_one_that_can(
 ) -> None:
     before = (folder / CARD).read_bytes()
     with pytest.raises(PastaError, match="answers 3 questions"):
-        make_scorer(folder.parents[3], encoder, questions=("Q1",))
+        make_scorer(folder.parents[3], encoder, directions={"Q1": 1})
     assert (folder / CARD).read_bytes() == before
     assert names(folder.parent) == ["public"]
 

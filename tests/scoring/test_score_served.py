@@ -24,7 +24,7 @@ from PIL import Image
 from pasta.scoring.score import PastaScore, Score
 from pasta.scoring.serving import save_served
 from pasta.scoring.stored import FOLDER
-from tests.scoring.small_scorer import heat, make_root, make_scorer, pictures, tiny
+from tests.scoring.small_scorer import ORIGIN, heat, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "door": -0.2}
 
@@ -88,6 +88,7 @@ def compare(answers: list[dict[str, Any]], project: Path, question: str = "Q1") 
         assert answer["interval"] == pytest.approx([one.low, one.high], abs=1e-4)
         assert answer["status"] == "ok"
     assert (answers[3]["score"], answers[3]["status"]) == (None, "constant")
+    assert {answer["origin"] for answer in answers} == {ORIGIN}
 
 
 @pytest.mark.filterwarnings("ignore:.*show nothing")

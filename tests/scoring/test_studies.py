@@ -134,9 +134,11 @@ def test_what_could_not_be_embedded_is_left_out_and_rows_say_so(
     assert labelled.features[:, -added:].sum(1).tolist() == [1, 1]
 
 
-def test_without_votes_there_is_nothing_to_learn_from(groups: list[Group]) -> None:
+def test_no_votes_and_votes_on_unknown_explanations_are_errors(groups: list[Group]) -> None:
     nobody = aggregate(votes_of(["coco/1/lime/vit_b_16"], [(1,)]))
     with pytest.raises(PastaError, match="no explanation has votes"):
+        collect(groups, nobody.iloc[:0])
+    with pytest.raises(PastaError, match=r"1 of 1 rated .* the first is coco/1/lime/vit_b_16"):
         collect(groups, nobody)
 
 
