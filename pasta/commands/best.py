@@ -36,6 +36,7 @@ def best(
     """
     from pasta.applications.best import best_explanations
     from pasta.commands.explanations import _require_format
+    from pasta.commands.show import note_training, trained_on
     from pasta.datasets.vocabulary import vocabulary
     from pasta.explanations.catalog import techniques
     from pasta.progress import bar
@@ -58,10 +59,12 @@ def best(
     if as_json:
         import json
 
-        typer.echo(json.dumps(_plain(found, target), indent=2))
+        known = {"trained_on": trained_on(dataset)}
+        typer.echo(json.dumps(_plain(found, target) | known, indent=2))
     else:
         _print(found)
         typer.echo(f"wrote {target}")
+        note_training(dataset)
 
 
 def _print(found: Best) -> None:
@@ -83,6 +86,8 @@ def _print(found: Best) -> None:
     first = found.ranked[0].answer
     title = f"{first.predicted} ({first.probability:.1%}), {found.question}: {found.wording}"
     print_table(title, columns, rows, numbers=columns[:1] + columns[2:4])
+    if found.ranked[0].score.origin:
+        typer.echo(f"The scorer has {found.ranked[0].score.origin}.")
     if found.ranked[0].place is None:
         typer.echo("no explanation of this image can be scored: all show nothing", err=True)
     elif found.undecided:
@@ -102,6 +107,7 @@ def _plain(found: Best, target: Path) -> dict[str, Any]:
     first = found.ranked[0].answer
     return {
         "question": found.question,
+        "origin": found.ranked[0].score.origin or None,
         "predicted": first.predicted,
         "probability": first.probability,
         "undecided": found.undecided,

@@ -73,6 +73,7 @@ def explain(
     `cat.gradcam-resnet50.png`; `--all` writes one sheet with every technique. `pasta techniques`
     lists them.
     """
+    from pasta.commands.show import note_training
     from pasta.datasets.vocabulary import vocabulary
     from pasta.explanations.catalog import technique as named
     from pasta.explanations.catalog import techniques as known
@@ -94,6 +95,7 @@ def explain(
         _print_answer(answer)
     _save(answers, target)
     typer.echo(f"wrote {target}")
+    note_training(dataset)
 
 
 def _print_answer(answer: Answer) -> None:

@@ -50,6 +50,7 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
 ) -> None:
     """Classify images: the most probable classes, and the strongest concepts of concept models."""
+    from pasta.commands.show import note_training, trained_on
     from pasta.datasets.vocabulary import vocabulary
     from pasta.models.checkpoint import predict_files
 
@@ -58,10 +59,12 @@ def predict(
     if as_json:
         import json
 
-        typer.echo(json.dumps(answers, indent=2))
+        known = {"trained_on": trained_on(dataset)}
+        typer.echo(json.dumps([answer | known for answer in answers], indent=2))
         return
     for answer in answers:
         _print_answer(answer)
+    note_training(dataset)
 
 
 def _print_answer(answer: dict[str, Any]) -> None:

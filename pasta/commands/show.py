@@ -34,3 +34,22 @@ def print_table(
     for row in rows:
         table.add_row(*map(str, row))
     console().print(table)
+
+
+def trained_on(dataset: str) -> str:
+    """What the classifiers of a dataset were trained on: ``drawings`` or ``images``."""
+    from pasta.config import load_params
+
+    return "drawings" if load_params().datasets[dataset].source == "drawn" else "images"
+
+
+def note_training(dataset: str) -> None:
+    """Say so, on the error stream, if the classifiers of a dataset know drawings only."""
+    import typer
+
+    if trained_on(dataset) == "drawings":
+        typer.echo(
+            f"note: the classifiers of {dataset} were trained on drawings; on photographs their "
+            "answers mean little",
+            err=True,
+        )

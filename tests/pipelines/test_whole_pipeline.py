@@ -181,7 +181,9 @@ def test_images_are_predicted_from_the_command_line(run: Runner, project: Path) 
     answer = json.loads(run(*asked, "clip_qda", "--json").stdout)[0]
     assert len(answer["classes"]) == 5 and len(answer["concepts"]) == 5
     assert sum(entry["probability"] for entry in answer["classes"]) <= 1 + 1e-6
-    assert "probability" in run(*asked, "resnet50").stdout
+    assert answer["trained_on"] == "drawings"
+    told = run(*asked, "resnet50")
+    assert "probability" in told.stdout and "were trained on drawings" in told.stderr
     wrong = run(*asked, "resnet51", check=False)
     assert wrong.returncode == 1 and "Did you mean 'resnet50'?" in wrong.stderr
     assert "resnet50_bcos" in run("pasta", "models").stdout
