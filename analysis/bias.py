@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from analysis.contrasts import (
     Contrast,
     contrast_row,
-    eta_squared,
+    omega_squared,
     one_mean,
     permutation_p,
     slope,
@@ -87,7 +87,7 @@ def group_tests(
     r"""Differences between groups of raters, with what can and what cannot be claimed.
 
     Raters are the unit. A factor with two groups gives their difference; one with more gives
-    the share of spread between groups (``effect`` is eta_squared) and each group against all
+    the share of spread between groups (``effect`` is omega_squared) and each group against all
     others; age also gives a slope per ten years. Intervals are Welch's t intervals, p comes from
     permuting raters' labels, ``p_holm`` corrects it among the tests of the same measure that
     are as detailed: over all items or per item, and one test per factor or the follow-up
@@ -112,8 +112,9 @@ def group_tests(
 
     Returns
     -------
-    DataFrame with measure, item, factor, comparison, effect (difference, eta_squared or
-    slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict, note
+    DataFrame with measure, item, factor, comparison, effect (difference, omega_squared
+    or slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict
+    and note
     """
     values, people, missing = _prepare(ratings, raters, categories)
     rows: list[dict[str, object]] = []
@@ -228,8 +229,8 @@ def _factor_rows(
     rows: list[dict[str, object]] = []
     row: dict[str, object]
     if len(groups) > 2:
-        row = eta_squared(y, labels)
-        row |= {"factor": factor, "comparison": "all groups", "effect": "eta_squared"}
+        row = omega_squared(y, labels)
+        row |= {"factor": factor, "comparison": "all groups", "effect": "omega_squared"}
         row |= {"p": permute_groups(y, labels, **options)}
         rows.append(row | {"note": notes([str(row["note"]), missing])})
         pairs = [(group, OTHERS) for group in groups]

@@ -23,6 +23,7 @@ from analysis.resampling import LEVEL, Codes, Matrix, cluster_codes
 Vector = NDArray[np.float64]
 
 POWER = 0.80
+FEW = 5  # raters in a group, below which its own spread is not relied on
 ROUNDING = 1e-12  # an error below this is that of the arithmetic, not of raters
 
 
@@ -111,7 +112,8 @@ def errors_to_detect(df: float) -> float:
 def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
     """Mean of ``first`` minus mean of ``second``, without assuming equal spreads.
 
-    A group of one value has no spread; the spread of the other group is used for both.
+    A few values on a coarse scale are often equal, and tell next to nothing about their spread: if
+    a group has fewer than five, the spread of both is pooled.
 
     References
     ----------
@@ -126,12 +128,13 @@ def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
         note = "one rater in each group: no interval"
         return Contrast(n, difference, np.nan, 0, note)
     both = CompareMeans(DescrStatsW(a), DescrStatsW(b))
-    if min(len(a), len(b)) == 1:
-        note = "a group of one rater: its spread is taken from the others"
-        return Contrast(n, difference, float(both.std_meandiff_pooledvar), n - 2, note)
-    error = float(both.std_meandiff_separatevar)
+    few = min(len(a), len(b)) < FEW
+    error = float(both.std_meandiff_pooledvar if few else both.std_meandiff_separatevar)
     if error == 0:
         return Contrast(n, difference, 0.0, np.nan, "no spread within the groups: no interval")
+    if few:
+        note = f"a group of fewer than {FEW} raters: the spread of both groups is pooled"
+        return Contrast(n, difference, error, n - 2, note)
     return Contrast(n, difference, error, float(both.dof_satt()))
 
 
@@ -156,11 +159,14 @@ def one_mean(values: ArrayLike) -> Contrast:
     return Contrast(len(y), float(y.mean()), float(stats.sem(y)), len(y) - 1)
 
 
-def eta_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
+def omega_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
     r"""Share of the spread between raters that lies between groups, with its interval.
 
-    The interval inverts the noncentral F distribution (statsmodels): :math:`\lambda` such that the
-    observed F is at its upper or lower tail, and :math:`\eta^2 = \lambda / (\lambda + N)`.
+    The share is that of the population, :math:`\lambda / (\lambda + N)` with the noncentrality
+    :math:`\lambda` of F. The estimate takes :math:`\lambda = df_1 (F - 1)`, not below 0: the eta
+    squared of a sample is above 0 without any effect, the more the more groups. The interval
+    inverts the noncentral F distribution (statsmodels): :math:`\lambda` such that the observed F is
+    at its upper or lower tail.
 
     Returns
     -------
@@ -168,7 +174,7 @@ def eta_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
 
     References
     ----------
-    Steiger 2004, doi:10.1037/1082-989X.9.2.164
+    Hays 1963, Statistics for psychologists; Steiger 2004, doi:10.1037/1082-989X.9.2.164
     """
     y, labels = np.asarray(values, np.float64), np.asarray(groups, object)
     known = ~(np.isnan(y) | pd.isna(labels))
@@ -184,7 +190,8 @@ def eta_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
     f = float(test.statistic)
     ends = confint_noncentrality(f, (between, within), alpha=1 - LEVEL)
     low, high = (float(end / (end + n)) for end in ends)
-    estimate = f * between / (f * between + within)
+    noncentrality = max(0.0, between * (f - 1))
+    estimate = noncentrality / (noncentrality + n)
     found = {"estimate": estimate, "low": low, "high": high, "p": float(test.pvalue), "note": ""}
     return row | found
 

@@ -62,7 +62,7 @@ def sum_by_cluster(a: Codes, b: Codes, clusters: Codes) -> Matrix:
 
 
 def kappa_from_sums(sums: NDArray[np.floating]) -> Matrix:
-    """Kappa from the five sums (last axis); NaN where it is not defined.
+    """Kappa from the five sums (last axis); NaN where it is not defined, as for a single pair.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def kappa_from_sums(sums: NDArray[np.floating]) -> Matrix:
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = sums[..., 2] - 2 * sums[..., 3] * sums[..., 4] / n
         # The sums are whole numbers: what is not zero is at least 1 / n, far above rounding.
-        kappa = 1 - observed / np.where(expected * n > 0.5, expected, np.nan)
+        kappa = 1 - observed / np.where((n > 1) & (expected * n > 0.5), expected, np.nan)
     return np.asarray(kappa, np.float64)
 
 

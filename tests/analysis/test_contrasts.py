@@ -15,7 +15,7 @@ from analysis.contrasts import (
     clustered_mean,
     contrast_row,
     errors_to_detect,
-    eta_squared,
+    omega_squared,
     one_mean,
     slope,
     welch,
@@ -86,29 +86,55 @@ def test_slope_agrees_with_scipys_regression() -> None:
     assert (found.estimate, found.error) == pytest.approx((peer.slope, peer.stderr))
 
 
-def test_eta_squared_agrees_with_scipys_analysis_of_variance() -> None:
+def test_omega_squared_agrees_with_scipys_analysis_of_variance() -> None:
     groups = ["a", "a", "a", "b", "b", "c", "c"]
     values = np.array(FIRST)
     split = [values[np.array(groups) == name] for name in "abc"]
-    assert eta_squared(FIRST, groups)["p"] == pytest.approx(stats.f_oneway(*split).pvalue)
+    assert omega_squared(FIRST, groups)["p"] == pytest.approx(stats.f_oneway(*split).pvalue)
 
 
-def test_eta_squared_interval_inverts_the_noncentral_f_distribution() -> None:
+def test_omega_squared_interval_inverts_the_noncentral_f_distribution() -> None:
     """At each end of the interval the observed F sits exactly at that tail."""
     values, groups = [1.0, 2, 3, 5, 6, 7, 8, 9, 11], ["a"] * 3 + ["b"] * 3 + ["c"] * 3
-    found = {name: float(str(value)) for name, value in eta_squared(values, groups).items()
+    found = {name: float(str(value)) for name, value in omega_squared(values, groups).items()
              if name != "note"}  # fmt: skip
-    share = found["estimate"]
-    ratio = share / 2 / ((1 - share) / 6)
+    ratio = stats.f_oneway(values[:3], values[3:6], values[6:]).statistic
+    assert found["estimate"] == pytest.approx(2 * (ratio - 1) / (2 * (ratio - 1) + 9))
     for end, tail in (("low", 0.975), ("high", 0.025)):
         noncentrality = 9 * found[end] / (1 - found[end])
         assert stats.ncf.cdf(ratio, 2, 6, noncentrality) == pytest.approx(tail, abs=1e-4)
 
 
-def test_one_rater_in_a_group_borrows_the_spread_of_the_others_and_says_so() -> None:
-    found = welch([3.0], SECOND)
-    expected = np.std(SECOND, ddof=1) * np.sqrt(1 + 1 / 5)
-    assert found.error == pytest.approx(expected) and "one rater" in found.note
+@pytest.mark.parametrize("effect", [0.0, 0.5])
+def test_omega_squared_lies_in_its_own_interval(effect: float) -> None:
+    """Twenty groups of seven: the sample's eta squared lies outside in 88 % without an effect."""
+    groups, random = np.arange(140) % 20, np.random.default_rng(1)
+    for _ in range(100):
+        found = omega_squared(random.normal(size=140) + effect * (groups % 2), groups)
+        assert float(str(found["low"])) <= float(str(found["estimate"]))
+        assert float(str(found["estimate"])) <= float(str(found["high"]))
+
+
+@pytest.mark.parametrize("few", [[3.0], [2.9, 3.0], [2.0, 3.0, 3.0, 3.0]], ids=len)
+def test_a_group_of_few_raters_pools_the_spread_and_says_so(few: list[float]) -> None:
+    found = welch(few, SECOND)
+    peer = stats.ttest_ind(few, SECOND).confidence_interval(0.95) if len(few) > 1 else None
+    row = contrast_row(found)
+    if peer is None:
+        assert found.error == pytest.approx(np.std(SECOND, ddof=1) * np.sqrt(1 + 1 / 5))
+    else:
+        assert (row["low"], row["high"]) == pytest.approx((peer.low, peer.high))
+    assert "fewer than 5 raters" in found.note
+
+
+def test_intervals_of_tiny_groups_hold_what_they_promise_on_a_coarse_scale() -> None:
+    """Welch's interval of two against twenty excludes a true 0 in 27 % of studies."""
+    random, missed = np.random.default_rng(2), 0
+    for _ in range(400):
+        drawn = random.choice([1.0, 2, 3, 4, 5], 22, p=[0.05, 0.15, 0.3, 0.35, 0.15])
+        row = contrast_row(welch(drawn[:2], drawn[2:]))
+        missed += not float(str(row["low"])) <= 0 <= float(str(row["high"]))
+    assert missed / 400 <= 0.08
 
 
 @pytest.mark.parametrize(

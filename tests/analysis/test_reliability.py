@@ -46,6 +46,11 @@ def test_r_irr_kappa2_drops_the_unused_category() -> None:
     assert kappa(FIRST, SECOND, (1, 2, 3, 4, 6)) == pytest.approx(0.2520325, abs=1e-6)
 
 
+def test_a_single_pair_of_ratings_has_no_kappa() -> None:
+    assert np.isnan(kappa(np.array([1]), np.array([5])))
+    assert kappa(np.array([1, 5]), np.array([1, 5])) == 1
+
+
 def test_leaving_out_an_unused_category_changes_kappa() -> None:
     whole = kappa(FIRST, SECOND, (1, 2, 3, 4, 5, 6))
     observed = kappa(FIRST, SECOND, (1, 2, 3, 4, 6))
