@@ -224,6 +224,10 @@ def ordinal_model(
     keeps its level where the z intervals of a one-step mixed model are too short, and it takes
     milliseconds because votes are counted in cells. Effects are averaged over units, as in GEE.
 
+    A rater who has rated one unit only cannot be told apart from that unit, and the covariance
+    above knows nothing of such a rater's error. They are left out of the second stage; if they are
+    half of the raters or more, as in a study in which everybody sees one unit, there is none.
+
     Parameters
     ----------
     ratings
@@ -267,7 +271,9 @@ def ordinal_model(
     rows = _within_rows(fit, votes, references, remarks)
     effects, covariance = _rater_effects(fit, votes)
     people, missing = demographics(raters, votes.raters)
-    rows += _between_rows(effects, covariance, people, missing, remarks)
+    units = pd.Series(votes.unit).groupby(votes.rater).nunique().to_numpy()
+    several = (units > 1) | (len(votes.units) == 1)  # one unit for all: its share is the same
+    rows += _between_rows(effects, covariance, people, missing, remarks, several)
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -358,10 +364,19 @@ def _between_rows(
     people: pd.DataFrame,
     missing: dict[str, str],
     remarks: list[str],
+    several: NDArray[np.bool_],
 ) -> list[dict[str, object]]:
+    """Comparisons between raters, of those who have rated several units."""
     rows: list[dict[str, object]] = []
+    nested = int((~several).sum())
+    if 2 * nested >= len(several):
+        note = f"{nested} of {len(several)} raters have rated one unit only: raters and units "
+        note += "cannot be told apart, so raters are not compared"
+        known = {factor: int(people[factor].notna().sum()) for factor in FACTORS}
+        rows = [{"term": factor, "n": known[factor], "note": note} for factor in FACTORS]
+        return [*rows, {"term": "rater", "level": "standard deviation", "n": 0, "note": note}]
     usable = [factor for factor in FACTORS if people[factor].notna().any()]
-    stated = people[usable].notna().all(axis=1).to_numpy(bool)
+    stated = people[usable].notna().all(axis=1).to_numpy(bool) & several
     number = int(stated.sum())
     design, names = np.ones((number, 1)), []
     for factor in FACTORS:
@@ -384,7 +399,8 @@ def _between_rows(
         rows += [_head(*name) | {"n": number, "note": note} for name in names]
         return [*rows, spread | {"note": note}]
     among = covariance[np.ix_(stated, stated)]
-    said = [*remarks, *dict.fromkeys(missing[factor] for factor in usable)]
+    alone = f"{nested} raters who rated one unit only are not compared" if nested else ""
+    said = [*remarks, alone, *dict.fromkeys(missing[factor] for factor in usable)]
     slopes, errors, tau2 = meta_regression(effects[stated], among, design)
     for place, (term, level, reference) in enumerate(names, start=1):
         error = float(np.sqrt(errors[place, place]))
