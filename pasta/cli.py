@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from pasta.commands import (
@@ -30,6 +32,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from pasta import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="print the version and stop"
+        ),
+    ] = False,
+) -> None:
+    """Options before the name of a command."""
+
+
 app.add_typer(data.app, name="data")
 app.add_typer(study.app, name="study")
 app.add_typer(study.study_app("ratings"), name="annotations")

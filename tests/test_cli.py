@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pasta import __version__
 from pasta.config import profile_text
 from tests.conftest import ROOT, Runner
 
@@ -12,6 +13,11 @@ from tests.conftest import ROOT, Runner
 def test_help_names_every_group(run: Runner) -> None:
     said = run("pasta", "--help").stdout
     assert all(name in said for name in ("data", "tables", "profile", "outcome"))
+
+
+def test_the_version_is_that_of_the_package_and_help_keeps_underscores(run: Runner) -> None:
+    assert run("pasta", "--version").stdout.strip() == __version__
+    assert "{dataset}_{id}_{label}" in run("pasta", "score", "--help").stdout
 
 
 def test_starting_the_command_line_imports_nothing_heavy(run: Runner) -> None:

@@ -16,7 +16,10 @@ _AT_ONCE = 256  # files read before they are scored
 
 def score(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="files named {dataset}_{id}_{label}.npy|json|png")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="files named `{dataset}_{id}_{label}.npy` (or `.json`, `.png`)"
+        ),
     ],
     question: Annotated[
         str | None, typer.Option(help="a question answered with stars; default: the main one")
