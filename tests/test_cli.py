@@ -20,6 +20,17 @@ def test_the_version_is_that_of_the_package_and_help_keeps_underscores(run: Runn
     assert "{dataset}_{id}_{label}" in run("pasta", "score", "--help").stdout
 
 
+def test_reports_are_opened_as_they_are_and_never_built_on_the_way(
+    run: Runner, project: Path
+) -> None:
+    missing = run("pasta", "report", "agreement", "--open", check=False)
+    assert missing.returncode == 1 and "`dvc repro report@agreement` makes it" in missing.stderr
+    typo = run("pasta", "report", "agreemnt", check=False)
+    assert typo.returncode == 1 and "Did you mean 'agreement'?" in typo.stderr
+    assert "replication" in run("pasta", "report").stdout
+    assert not list((project / "reports").glob("*.pdf"))
+
+
 def test_starting_the_command_line_imports_nothing_heavy(run: Runner) -> None:
     heavy = "torch pandas numpy mlflow pandera matplotlib scipy sklearn"
     script = f"import sys, pasta.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"

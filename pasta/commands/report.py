@@ -11,36 +11,48 @@ import typer
 
 def report(
     name: Annotated[
-        str | None, typer.Argument(help="overview, agreement, ...; without it, all are built")
+        str | None, typer.Argument(help="overview, agreement, ...; without it, all of them")
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="open the PDF when it is built")] = False,
-    listing: Annotated[
-        bool, typer.Option("--list", help="list the reports, build nothing")
-    ] = False,
+    show: Annotated[bool, typer.Option("--open", help="open the PDFs that are there")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="build the PDFs into this folder, from the tables here")
+    ] = None,
 ) -> None:
-    """Build report PDFs from the tables of the last run, without computing anything anew.
+    """List the reports, open them, or build them elsewhere.
 
-    `dvc repro` brings tables and reports up to date; this command is for a changed text or
-    figure, or to open a report: `pasta report agreement --open`.
+    `pasta report agreement --open` opens what `dvc repro` has made and changes nothing. To try a
+    changed text or figure, `pasta report agreement --out /tmp` builds it without computing
+    anything anew; `dvc repro` brings the PDFs in `reports/` up to date.
     """
     from pasta.commands.show import console, print_table
-    from pasta.paths import project_root
+    from pasta.errors import PastaError
+    from pasta.paths import FIGURES, project_root
     from pasta.progress import bar
+    from pasta.registry import did_you_mean
     from reports.source.catalog import build, names
 
-    known = names()
-    if listing:
-        print_table("Reports", ("name", "about"), known.items())
+    known, folder = names(), project_root() / FIGURES.parent
+    if name is not None and name not in known:
+        raise PastaError(f"there is no report {name!r}. {did_you_mean(name, list(known))}")
+    wanted = {name: known[name]} if name else known
+    if out is not None:
+        if out.resolve() == folder.resolve():
+            raise PastaError(f"{out}: there `dvc repro` makes the PDFs; choose another folder")
+        out.mkdir(parents=True, exist_ok=True)
+        with bar("reports", len(wanted), "PDFs") as line:
+            for one in wanted:
+                build(one, out=out / f"{one}.pdf")
+                line.advance(words=one)
+    here = {one: (out or folder) / f"{one}.pdf" for one in wanted}
+    if not show:
+        rows = [(one, wanted[one], file if file.exists() else "-") for one, file in here.items()]
+        print_table("Reports", ("name", "about", "file"), rows)
         return
-    built = []
-    with bar("reports", 1 if name else len(known), "PDFs") as line:
-        for one in [name] if name else known:
-            built.append(build(one))
-            line.advance(words=one)
-    for file in built:
-        console().print(f"[green]made[/] {file.relative_to(project_root())}")
-        if show:
-            typer.launch(str(file))
+    for one, file in here.items():
+        if not file.exists():
+            raise PastaError(f"{file}: not made yet, `dvc repro report@{one}` makes it")
+        console().print(f"opening {file}")
+        typer.launch(str(file))
 
 
 def outcome() -> None:

@@ -197,9 +197,12 @@ def test_every_report_is_there_and_the_outcome_names_them(run: Runner, project: 
         text = _text(project / f"reports/{name}.pdf")
         assert "Made of simulated votes" in text and "this was not computed" not in text
     before = (project / "reports/agreement.pdf").read_bytes()
-    run("pasta", "report", "agreement")
+    run("pasta", "report", "agreement", "--out", "elsewhere")
+    assert (project / "elsewhere/agreement.pdf").read_bytes() == before
     assert (project / "reports/agreement.pdf").read_bytes() == before
-    assert "replication" in run("pasta", "report", "--list").stdout
+    assert "replication" in run("pasta", "report").stdout
+    refused = run("pasta", "report", "agreement", "--out", "reports", check=False)
+    assert refused.returncode == 1 and "choose another folder" in refused.stderr
 
 
 def test_metrics_and_their_study_are_tables_and_a_run(run: Runner, project: Path) -> None:
