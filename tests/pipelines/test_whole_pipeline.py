@@ -324,7 +324,7 @@ def test_a_change_of_a_helper_far_from_the_method_gives_new_maps(
     """A stale map would be pinned as the new version: nothing is worse in this repository."""
     group = find_group("coco", root=project)
     before = np.array(store.read_array(group.explanations / "gradcam.resnet50.npy"))
-    helper = project / "pasta/explanations/attribution.py"
+    helper = project / "pasta/explanations/image.py"
     text = helper.read_text()
     assert text.count('"bilinear"') == 1
     helper.write_text(text.replace('"bilinear"', '"bicubic"'))
