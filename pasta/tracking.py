@@ -243,7 +243,7 @@ def _provenance(stage: str) -> dict[str, str]:
         "stage": os.environ.get("DVC_STAGE", stage),
         "profile": load_params().profile,
         "git.commit": commit or "unknown",
-        "git.dirty": "unknown" if changed is None else str(changed).lower(),
+        "git.dirty": "unknown" if changed is None else str(bool(changed)).lower(),
         "dvc.experiment": os.environ.get("DVC_EXP_NAME", ""),
     }
 

@@ -162,6 +162,7 @@ def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
 
 
 def _import(name: str, file: Path, people: Path | None, replace: bool, track: bool) -> None:
+    from pasta.commands.changes import keep_before
     from pasta.studies.importing import import_file
 
     study, root = _load(name)
@@ -173,7 +174,8 @@ def _import(name: str, file: Path, people: Path | None, replace: bool, track: bo
         return
     if track:
         _keep(folder)
-    typer.echo("next: `dvc repro` brings labels and reports up to date")
+    keep_before(root)
+    typer.echo("next: `dvc repro` brings labels and reports up to date, `pasta changes` says how")
 
 
 def _list_batches(name: str) -> None:

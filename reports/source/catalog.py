@@ -14,20 +14,24 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from pasta.config import load_params
-from pasta.git import git_state
+from pasta.git import describe_state, git_state
 from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
 from pasta.registry import import_modules
 from reports.source import pages
-from reports.source.data import ANALYSES, APPLICATIONS, REPORTS, SCORE, VOTES, Data
+from reports.source.data import (
+    ANALYSES,
+    APPLICATIONS,
+    HEADLINES,
+    REPORTS,
+    SCORE,
+    VOTES,
+    Data,
+)
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
 from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
-from reports.source.pages.overview import (
-    headline_numbers,
-    overview_report,
-    previous_headlines,
-)
+from reports.source.pages.overview import overview_report
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
 from reports.source.typesetting import Report, typeset
@@ -55,18 +59,17 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
 @REPORTS.register(
     "overview",
     about="the experiment on two pages, and what changed",
-    reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS),
+    reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS, HEADLINES),
 )
 def overview(data: Data) -> Report:
     """All parts in short."""
-    after = headline_numbers(data.parts)
     return overview_report(
         data.parts,
         data.applications,
         data.simulated,
         protocol=data.protocol,
         question=data.params.applications.question,
-        before=previous_headlines(data.root, after),
+        compared=data.compared,
     )
 
 
@@ -155,13 +158,12 @@ def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
     on what runs later. The runs of these stages are found in MLflow by their tags; those of a
     stage that was not repeated carry the commit at which it ran.
     """
-    commit, changed = git_state(root)
-    state = " (with changes that are not committed)" if changed else ""
+    commit, _ = git_state(root)
     made = [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
     versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
     stages = dict.fromkeys(stage for _, _, stage in made)
     return {
-        "Commit": f"{commit[:12]}{state}" if commit else "not under version control",
+        "Commit": describe_state(root),
         "Profile": load_params(root / PARAMS).profile,
         f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
         "Runs (MLflow search)": [search(stage, commit) for stage in stages] or ["none"],
