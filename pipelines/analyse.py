@@ -51,7 +51,7 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
     here = groups(params)
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
-    settings = {"analysis": params.analysis.model_dump(), "seed": params.seed}
+    settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
     with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
         found = analysis.value(here, params)
@@ -88,7 +88,10 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(ratings.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
+        _given(ratings.VOTES),
+        _samples(here),
+        **params.analysis.model_dump(),
+        seed=params.seeds.analysing,
     )
 
 
@@ -110,7 +113,7 @@ def bias(here: list[Group], params: Params) -> Tables:
         boxes,
         box_values(here, boxes),
         permutations=params.analysis.permutations,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
@@ -124,7 +127,7 @@ def preference(here: list[Group], params: Params) -> Tables:
         _given(ratings.RANKED),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
@@ -140,7 +143,7 @@ def correlation(here: list[Group], params: Params) -> Tables:
         _given(ratings.LABELS),
         _samples(here),
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
