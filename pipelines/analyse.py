@@ -53,7 +53,15 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
     settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
-    with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
+    with tracked_run(
+        experiment,
+        f"analyse@{name}",
+        f"analysis: {name}",
+        about=f"{(analysis.value.__doc__ or name).strip()} The tables are among the artefacts.",
+        inputs=inputs,
+        params=settings,
+        tags={"study": NAME, "dataset": ", ".join(dict.fromkeys(one.dataset for one in here))},
+    ) as run:
         found = analysis.value(here, params)
         store.write_csvs(found, out / name)
         _track(run, name, found, out / name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,18 +54,42 @@ def main() -> None:
     given, known = store.read(votes, VOTES), store.read(labels, LABELS)
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
-            results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
+            tell, spent = partial(say, "parts"), dict[tuple[str, str], float]()
+            results = run_setups(every, labels, wanted, params.scoring, tell, kept, spent)
         others = people(given, known, params.annotations.ties)
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
         reached = _write(results, wanted, params, root / DATA / "score", note)
-    track(wanted, results, [labels, votes])
+    track(wanted, results, [labels, votes, *(group.embeddings for group in every)], spent)
+    started = time.perf_counter()
     public = train_public(collect(every, known), params)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
-    settings = params.scoring.public.model_dump()
-    with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
+    own = params.scoring.public
+    with tracked_run(
+        "scorers",
+        "score",
+        f"public scorer: {own.scorer}",
+        about="The scorer that anybody can call. Its kappas are those of the same scorer over "
+        "splits, on images and techniques not seen in training. "
+        f"{public.origin or 'Learned from people.'}",
+        inputs=inputs,
+        params=own.model_dump(),
+        tags={"study": NAME, "scorer": own.scorer, "encoder": params.embedding.encoder},
+        seconds=time.perf_counter() - started,
+    ) as run:
+        run.log_metrics(_metrics(reached[own.scorer]))
         log_served(root / FOLDER)
+
+
+def _metrics(reached: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    """What a scorer has reached, as the nested runs name it."""
+    return {
+        f"{measure}.{question}": value
+        for question, own in reached.items()
+        for measure, value in own.items()
+        if value is not None
+    }
 
 
 def _write(

@@ -7,6 +7,7 @@ ask the first question only, as published, and vary one thing at a time around t
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -31,7 +32,7 @@ from pasta.scoring.evaluation import MEASURED, human_rows, measures, summarise
 from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.studies.ratings.aggregate import Ties
-from pasta.studies.ratings.settings import MAIN, QUESTIONS
+from pasta.studies.ratings.settings import MAIN, NAME, QUESTIONS
 from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import nested_run, tracked_run
 
@@ -119,6 +120,7 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
+SECONDS = "seconds"
 _TOGETHER = 30  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
 
@@ -141,17 +143,23 @@ def run_setups(
     scoring: ScoringParams,
     say: Say,
     kept: KeptUnits | None = None,
+    spent: dict[tuple[str, str], float] | None = None,
 ) -> pd.DataFrame:
-    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels."""
+    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels.
+
+    ``spent`` is filled with the seconds of each setup, by study and level, if it is given.
+    """
     pieces = [
         Piece(setup, seeds, tuple(groups), labels, scoring)
         for setup in _different(wanted)
         for seeds in _chunks(scoring.split.seeds, len(setup.questions))
     ]
     frames: dict[int, pd.DataFrame] = {}
+    seconds: dict[tuple[str, str], float] = {}
     for place, result in map_units(run_piece, pieces, kept):
-        frames[place] = pd.DataFrame(result)
         setup = pieces[place].setup
+        seconds[_key(setup)] = seconds.get(_key(setup), 0.0) + float(result[SECONDS])
+        frames[place] = pd.DataFrame({key: own for key, own in result.items() if key != SECONDS})
         say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
     rows = []
     for setup in wanted:
@@ -159,7 +167,13 @@ def run_setups(
         found = pd.concat([frames[at] for at, one in enumerate(pieces) if one.setup == own])
         found = found[found["question"].isin(setup.questions)]
         rows.append(found.assign(study=setup.study, level=setup.level))
+        if spent is not None:
+            spent[_key(setup)] = seconds[_key(own)]
     return pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+
+
+def _key(setup: Setup) -> tuple[str, str]:
+    return setup.study, setup.level
 
 
 def _different(wanted: Sequence[Setup]) -> list[Setup]:
@@ -179,12 +193,14 @@ def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
 
 
 def run_piece(piece: Piece) -> Arrays:
-    """The results of some seeds of a setup, a column each."""
+    """The results of some seeds of a setup, a column each, and the seconds they took."""
+    started = time.perf_counter()
     frame = run_setup(
         _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
     )
     words = frame.select_dtypes(exclude="number").columns
-    return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
+    columns = {str(name): np.array(frame[name], str if name in words else None) for name in frame}
+    return {**columns, SECONDS: np.array(time.perf_counter() - started)}
 
 
 @remember
@@ -337,16 +353,49 @@ def _difference(values: NDArray[np.float64]) -> list[dict[str, float]]:
     return [{"n": len(values), **found}]
 
 
-def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:
+def track(
+    wanted: Sequence[Setup],
+    results: pd.DataFrame,
+    inputs: Sequence[Path],
+    spent: Mapping[tuple[str, str], float],
+) -> None:
     """One MLflow run for each study, a nested one for each of its rows."""
     for study in dict.fromkeys(setup.study for setup in wanted):
         found = results[results["study"] == study]
-        with tracked_run("scorers", "score", study, inputs=inputs) as run:
+        rows = [setup for setup in wanted if setup.study == study]
+        scorers = {setup.level: _means(found[found["level"] == setup.level]) for setup in rows}
+        best = max(scorers, key=lambda level: scorers[level].get(f"qwk.{MAIN}", -math.inf))
+        with tracked_run(
+            "scorers",
+            "score",
+            f"score: {study}",
+            about=f"The score's study {study!r}, {len(rows)} setups, each a run inside this one; "
+            "kappas are means over splits, on images and techniques not seen in training.",
+            inputs=inputs,
+            tags={"study": NAME, "part": study, **_shared(rows)},
+            seconds=sum(spent[_key(setup)] for setup in rows),
+        ) as run:
             run.log_table(summarise(found, KEYS), "summary.csv")
-            for setup in wanted:
-                if setup.study == study:
-                    with nested_run(setup.level, setup.described()) as row:
-                        row.log_metrics(_means(found[found["level"] == setup.level]))
+            run.log_metrics({"setups": len(rows), **scorers[best]})
+            run.set_tags({"best": best})
+            for setup in rows:
+                with nested_run(
+                    f"{study}: {setup.level}",
+                    setup.described(),
+                    about=f"{setup.scorer} on {setup.embedding.encoder} embeddings, divided by "
+                    f"{setup.split.replace('_', ' ')}.",
+                    tags={"scorer": setup.scorer, "encoder": setup.embedding.encoder},
+                    seconds=spent[_key(setup)],
+                ) as row:
+                    row.log_metrics(scorers[setup.level])
+
+
+def _shared(rows: Sequence[Setup]) -> dict[str, str]:
+    """Scorers and encoders of a study."""
+    return {
+        "scorer": ", ".join(dict.fromkeys(setup.scorer for setup in rows)),
+        "encoder": ", ".join(dict.fromkeys(setup.embedding.encoder for setup in rows)),
+    }
 
 
 def _means(results: pd.DataFrame) -> dict[str, float]:

@@ -14,7 +14,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from pasta.config import load_params
-from pasta.git import describe_state, git_state
+from pasta.git import describe_state
 from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
 from pasta.registry import import_modules
 from reports.source import pages
@@ -155,24 +155,27 @@ def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
 
     Versions are those that ``dvc.lock`` has of the report's own inputs. DVC writes them when the
     stages that make the inputs end, which is before the report begins, so that they do not depend
-    on what runs later. The runs of these stages are found in MLflow by their tags; those of a
-    stage that was not repeated carry the commit at which it ran.
+    on what runs later. The runs of these stages are found in MLflow by their tags.
     """
-    commit, _ = git_state(root)
+    profile = load_params(root / PARAMS).profile
     made = [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
     versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
     stages = dict.fromkeys(stage for _, _, stage in made)
     return {
         "Commit": describe_state(root),
-        "Profile": load_params(root / PARAMS).profile,
+        "Profile": profile,
         f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
-        "Runs (MLflow search)": [search(stage, commit) for stage in stages] or ["none"],
+        "Runs (MLflow search)": [search(stage, profile) for stage in stages] or ["none"],
     }
 
 
-def search(stage: str, commit: str | None) -> str:
-    """The expression that finds the runs of a stage in MLflow."""
-    return f"tags.stage = '{stage}' and tags.\"git.commit\" = '{commit or 'unknown'}'"
+def search(stage: str, profile: str) -> str:
+    """The expression that finds the runs of a stage in MLflow, the last one first.
+
+    It does not ask for the commit of the report: the runs of a stage that was not repeated since
+    carry the commit at which it ran.
+    """
+    return f"tags.stage = '{stage}' and tags.profile = '{profile}'"
 
 
 def _outputs(root: Path, path: str) -> list[tuple[str, str, str]]:

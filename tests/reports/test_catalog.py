@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mlflow
 import pandas as pd
 import pypdfium2
 import pytest
@@ -17,7 +18,8 @@ from pasta.explanations.catalog import METHODS
 from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
 from pasta.models.base import MODELS
 from pasta.paths import DATA
-from reports.source.catalog import build, names, provenance, search
+from pasta.tracking import tracked_run
+from reports.source.catalog import build, names, provenance
 from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
@@ -194,10 +196,25 @@ def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
 
 def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
     for expression in provenance(root, (VOTES,))["Runs (MLflow search)"]:
-        stage, commit = parsed(expression)
+        stage, profile = parsed(expression)
         assert (stage["key"], stage["value"]) == ("stage", "votes@ratings")
-        assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
-    assert parsed(search("analyse@bias", None))
+        assert (profile["key"], profile["value"]) == ("profile", "demo")
+
+
+def test_the_search_on_a_title_page_finds_a_run_of_an_earlier_commit(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stage `votes` is not repeated when a report changes."""
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DVC_STAGE", "votes@ratings")
+    with tracked_run("annotations", "votes@ratings", "votes", about="All votes.") as run:
+        pass
+    git(root, "commit", "-q", "--allow-empty", "-m", "a changed report")
+    expression = provenance(root, (VOTES,))["Runs (MLflow search)"][0]
+    found = mlflow.search_runs(
+        experiment_names=["annotations"], filter_string=expression, output_format="list"
+    )
+    assert [one.info.run_id for one in found] == [run.run_id]
 
 
 @pytest.mark.parametrize("version", ["p1", "p2"])
