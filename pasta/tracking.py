@@ -27,11 +27,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.git import git_state
-from pasta.paths import LOCK, project_root
+from pasta.paths import DATA, LOCK, project_root
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+    from mlflow.entities import DatasetInput
 
 Experiment = Literal[
     "classifiers",
@@ -128,13 +129,14 @@ def tracked_run(
     """
     mlflow = connect(experiment)
     known = mlflow.get_experiment_by_name(experiment).experiment_id
-    datasets = [_dataset(path) for path in inputs]
+    md5s = {_name(path): _md5(path) for path in inputs}
     words = {
         **_provenance(stage),
-        "data": _digest_of(datasets),
-        **{f"md5.{name}": md5 for name, md5 in datasets},
+        "data": hashlib.sha256(repr(sorted(md5s.items())).encode()).hexdigest()[:12],
+        **{f"md5.{path}": md5 for path, md5 in md5s.items()},
         **(tags or {}),
     }
+    datasets = [_dataset(path, md5) for path, md5 in md5s.items()]
     with _open_run(known, name, about, words, datasets, seconds, None) as run:
         if params:
             run.log_params(params)
@@ -154,15 +156,12 @@ def nested_run(
     mlflow = _mlflow()
     outer = mlflow.MlflowClient().get_run(mlflow.active_run().info.run_id)
     words = {key: value for key, value in outer.data.tags.items() if not key.startswith("mlflow.")}
-    datasets = [(one.dataset.name, one.dataset.digest) for one in outer.inputs.dataset_inputs]
+    datasets = outer.inputs.dataset_inputs
     own = {**words, **(tags or {})}
     experiment, parent = outer.info.experiment_id, outer.info.run_id
     with _open_run(experiment, name, about, own, datasets, seconds, parent) as run:
         run.log_params(params)
         yield run
-
-
-Datasets = Sequence[tuple[str, str]]  # path and md5
 
 
 @contextmanager
@@ -171,13 +170,11 @@ def _open_run(
     name: str,
     about: str,
     tags: Mapping[str, str],
-    datasets: Datasets,
+    datasets: Sequence[DatasetInput],
     seconds: float | None,
     parent: str | None,
 ) -> Iterator[Run]:
     """Start a run and end it; work that is done already gives it its times."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
     mlflow = _mlflow()
     client, opened = mlflow.MlflowClient(), time.time()
     started = opened - (seconds or 0)
@@ -189,15 +186,8 @@ def _open_run(
         **({} if parent is None else {"mlflow.parentRunId": parent}),
     }
     made = client.create_run(experiment, int(1000 * started), own, run_name=name)
-    described = [
-        DatasetInput(
-            Dataset(path, md5, "dvc", json.dumps({"path": path, "md5": md5})),
-            [InputTag("mlflow.data.context", "input")],
-        )
-        for path, md5 in datasets
-    ]
-    if described:
-        client.log_inputs(made.info.run_id, described)
+    if datasets:
+        client.log_inputs(made.info.run_id, datasets)
     with mlflow.start_run(made.info.run_id, nested=parent is not None):
         yield Run(made.info.run_id, experiment)
     if seconds is not None:
@@ -213,7 +203,8 @@ def connect(experiment: Experiment) -> Any:
     mlflow.set_tracking_uri(uri)
     client = mlflow.MlflowClient()
     if client.get_experiment_by_name(experiment) is None:
-        client.create_experiment(experiment, _artifact_location(uri, experiment))
+        kind = {"mlflow.experimentKind": "custom_model_development"}  # else it opens as "GenAI"
+        client.create_experiment(experiment, _artifact_location(uri, experiment), kind)
     mlflow.set_experiment(experiment)
     return mlflow
 
@@ -375,18 +366,23 @@ def _provenance(stage: str) -> dict[str, str]:
     }
 
 
-def _dataset(path: Path) -> tuple[str, str]:
-    """The name of an input and its md5: as DVC has pinned it or the folder it is in, or its own."""
+def _md5(path: Path) -> str:
+    """As DVC has pinned an input or the folder that it is in, or a file's own."""
     name, known = _name(path), locked_md5s(project_root())
     if name not in known and path.is_file():
-        return name, file_md5(path)
+        return file_md5(path)
     around = (name, *(one.as_posix() for one in PurePosixPath(name).parents))
-    return name, next((known[one] for one in around if one in known), "not pinned")
+    return next((known[one] for one in around if one in known), "not pinned")
 
 
-def _digest_of(datasets: Datasets) -> str:
-    """A short name of all data: equal for runs on equal data."""
-    return hashlib.sha256(repr(sorted(datasets)).encode()).hexdigest()[:12]
+def _dataset(path: str, md5: str) -> DatasetInput:
+    """An input as MLflow shows it: by a short name and its digest."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    source = json.dumps({"path": path, "md5": md5})
+    short = path.removeprefix(f"{DATA.as_posix()}/")
+    tags = [InputTag("mlflow.data.context", "input")]
+    return DatasetInput(Dataset(short, md5, "dvc", source), tags)
 
 
 def _name(path: Path) -> str:

@@ -112,11 +112,11 @@ def test_runs_inside_a_run_carry_its_tags_its_data_and_a_description(inside: Pat
             for entry in one.inputs.dataset_inputs
         }
         assert digests == {
-            "pipelines/data/votes/ratings/votes.parquet": (
+            "votes/ratings/votes.parquet": (
                 hashlib.md5(b"votes").hexdigest(),  # noqa: S324
                 "dvc",
             ),
-            "pipelines/data/embed/coco": ("e.dir", "dvc"),  # of the folder that DVC has pinned
+            "embed/coco": ("e.dir", "dvc"),  # of the folder that DVC has pinned
         }
 
 

@@ -377,7 +377,6 @@ def track(
         ) as run:
             run.log_table(summarise(found, KEYS), "summary.csv")
             run.log_metrics({"setups": len(rows), **scorers[best]})
-            run.set_tags({"best": best})
             for setup in rows:
                 with nested_run(
                     f"{study}: {setup.level}",
@@ -388,6 +387,7 @@ def track(
                     seconds=spent[_key(setup)],
                 ) as row:
                     row.log_metrics(scorers[setup.level])
+            run.set_tags({"best": best})
 
 
 def _shared(rows: Sequence[Setup]) -> dict[str, str]:
