@@ -72,8 +72,17 @@ def study_app(name: str) -> typer.Typer:
 
     @made.command("batches")
     def batches() -> None:
-        """List what was imported: number, source, time and counts."""
+        """List what was imported: number, source, time and counts, and what was withdrawn."""
         _list_batches(name)
+
+    @made.command("withdraw")
+    def withdraw(
+        batch: Annotated[str, typer.Argument(help="its number or name, see `batches`")],
+        reason: Annotated[str, typer.Option(help="why, for the ledger")] = "",
+        track: Annotated[bool, typer.Option(help="let DVC keep the change at once")] = True,
+    ) -> None:
+        """Take an imported batch back: its answers count no more, the ledger keeps it."""
+        _withdraw(name, batch, reason, track)
 
     for verb in (_plan, _simulate, _export):
         if verb.__name__.removeprefix("_") not in taken:
@@ -158,6 +167,8 @@ def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
     for table, counts in checked.counts.items():
         if counts.new or counts.known:
             typer.echo(f"{table}: {counts.new} new, {counts.known} stored already")
+    if checked.gives_way:
+        typer.echo(_gives_way(checked.gives_way, study))
     typer.echo(f"{file}: everything is in order")
 
 
@@ -176,6 +187,23 @@ def _import(name: str, file: Path, people: Path | None, replace: bool, track: bo
     typer.echo("next: `dvc repro` brings labels and reports up to date")
 
 
+def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
+    from pasta.studies.base import simulated_rows
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.importing import withdraw
+
+    study, root = _load(name)
+    folder = root / study.batch_folder
+    typer.echo(withdraw(batch, study, folder, reason))
+    left = merged(study, project_batches(study, root))
+    main = study.main.table.name
+    which = "simulated " if simulated_rows(study, left) else ""
+    typer.echo(f"{len(left[main]):,} {which}{main} count now")
+    if track:
+        _keep(folder)
+    typer.echo("next: `dvc repro` brings labels and reports up to date")
+
+
 def _list_batches(name: str) -> None:
     from pasta.commands.show import print_table
     from pasta.studies.batches import ledger
@@ -186,10 +214,11 @@ def _list_batches(name: str) -> None:
         typer.echo("nothing was imported yet")
         return
     counted = [name for name in study.parts if table[name].any()]
-    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256"]
+    left = ["withdrawn_at", "reason"] if table["withdrawn_at"].any() else []
+    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256", *left]
     table["sha256"] = table["sha256"].str[:12]
     rows = table[columns].astype(str).to_numpy().tolist()
-    titles = [name.replace("imported_at", "imported") for name in columns]
+    titles = [name.removesuffix("_at") for name in columns]
     print_table("Imported batches", titles, rows, numbers=["number", "replaced", *counted])
 
 
@@ -201,9 +230,16 @@ def _print_outcome(outcome: Outcome, study: Study) -> None:
         if counts.rows:
             over = f", {counts.replaced} replaced" if counts.replaced else ""
             typer.echo(f"{name}: {counts.new} new, {counts.known} stored already{over}")
+    if outcome.gives_way:
+        typer.echo(_gives_way(outcome.gives_way, study))
     if outcome.questions:
         shares = ", ".join(f"{name} {number}" for name, number in outcome.questions.items())
         typer.echo(f"new {study.main.table.name} by question: {shares}")
+
+
+def _gives_way(number: int, study: Study) -> str:
+    main = study.main.table.name
+    return f"{number:,} simulated {main} give way: tables and reports are made of people's {main}"
 
 
 def _keep(folder: Path) -> None:

@@ -242,3 +242,26 @@ def complete_frames(tables: Mapping[str, Table], given: Frames) -> dict[str, pd.
     return {
         name: given[name] if name in given else table.frame([]) for name, table in tables.items()
     }
+
+
+def has_people(study: Study, frames: Frames) -> bool:
+    """Whether there is an answer that a person gave; to be known as a person is no answer."""
+    return any(
+        not frame["simulated"].all()
+        for name, frame in frames.items()
+        if name != study.people and "simulated" in frame
+    )
+
+
+def people_only(frames: Frames) -> dict[str, pd.DataFrame]:
+    """The frames without simulated rows."""
+    return {
+        name: frame[~frame["simulated"]].reset_index(drop=True) if "simulated" in frame else frame
+        for name, frame in frames.items()
+    }
+
+
+def simulated_rows(study: Study, frames: Frames) -> int:
+    """How many answers are simulated."""
+    main = frames[study.main.table.name]
+    return int(main["simulated"].sum()) if "simulated" in main else 0

@@ -23,9 +23,12 @@ from pasta.studies.base import (
     Part,
     Study,
     Submission,
+    has_people,
+    people_only,
     place,
     quoted,
     reference_rows,
+    simulated_rows,
 )
 
 _SHOWN_PLACES = 5
@@ -65,6 +68,7 @@ class Checked:
     new: Frames | None  # the rows among it that change what is stored
     findings: tuple[Finding, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)  # by table
+    gives_way: int = 0  # simulated answers that do not count, because people have answered
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,12 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
     """Check a submission against the study's tables and rules, and against what is stored.
 
     ``replace`` allows it to overrule stored rows. A row that is stored already, with the same
-    values, is fine.
+    values, is fine. Answers of people are held against those of people only: simulated ones give
+    way to them.
     """
+    before = known.stored
+    if _from_people(submission, study):
+        known = Known(known.outside, people_only(known.stored))
     findings = [
         *submission.findings,
         *_other_version(submission, study),
@@ -104,13 +112,18 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         findings += compared[name].findings
     if findings:
         return Checked(None, None, tuple(findings))
+    answers = study.frames({name: one.rows for name, one in compared.items()})
+    new = study.frames({name: one.new for name, one in compared.items()})
+    people = has_people(study, before) or has_people(study, new)
+    simulated = simulated_rows(study, before) + simulated_rows(study, new)
     return Checked(
-        study.frames({name: one.rows for name, one in compared.items()}),
-        study.frames({name: one.new for name, one in compared.items()}),
+        answers,
+        new,
         counts={
             name: Counts(len(one.rows), len(one.new), one.replaced)
             for name, one in compared.items()
         },
+        gives_way=simulated if people else 0,
     )
 
 
@@ -135,6 +148,19 @@ def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[s
         yield f"  and {len(group) - _SHOWN_PLACES} more"
     for fix in list(dict.fromkeys(finding.fix for finding in group))[:_SHOWN_PLACES]:
         yield f"  fix: {fix}"
+
+
+def _from_people(submission: Submission, study: Study) -> bool:
+    """Whether a person has answered: rows count as such unless they are marked as simulated."""
+    for name, frame in submission.tables.items():
+        part = study.parts.get(name)
+        if name == study.people or part is None or "simulated" not in part.table.columns:
+            continue
+        if len(frame) and "simulated" not in frame:
+            return True
+        if len(frame) and (frame["simulated"].astype("str").str.lower() != "true").any():
+            return True
+    return False
 
 
 def _other_version(submission: Submission, study: Study) -> Iterator[Finding]:

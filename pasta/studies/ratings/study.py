@@ -82,9 +82,12 @@ def _read_released(content: Any, file: Path, outside: Frames) -> Submission:
 
 
 def too_many_votes(votes: pd.DataFrame, stored: pd.DataFrame, limit: int) -> list[Finding]:
-    """Votes beyond the limit for a sample and question, the stored ones counted first."""
-    pair = ["sample_id", "question"]
-    keys = [*pair, "annotator_id"]
+    """Votes beyond the limit for a sample and question, the stored ones counted first.
+
+    Simulated votes and those of people are counted apart.
+    """
+    pair = ["sample_id", "question", "simulated"]
+    keys = ["sample_id", "question", "annotator_id"]
     known = pd.MultiIndex.from_frame(votes[keys]).isin(pd.MultiIndex.from_frame(stored[keys]))
     fresh = votes[~known]
     before = stored.groupby(pair).size().reindex(pd.MultiIndex.from_frame(fresh[pair])).fillna(0)

@@ -189,9 +189,12 @@ def test_a_stored_vote_is_known_and_a_contradicting_one_needs_replace() -> None:
     assert allowed.new["votes"]["rating"].tolist() == [4]
 
 
-def test_a_real_vote_does_not_silently_take_the_place_of_a_simulated_one() -> None:
-    before = stored(votes=[{**vote(), "simulated": "true"}])
-    assert found_in(check(submission(votes=[vote()]), known(before))) == [("line 2", "simulated")]
+def test_a_simulated_vote_gives_way_to_a_real_one_and_never_takes_its_place() -> None:
+    fake = {**vote(), "simulated": "true"}
+    checked = check(submission(votes=[vote(rating=5)]), known(stored(votes=[fake])))
+    assert accepted(checked)["votes"]["rating"].tolist() == [5] and checked.gives_way == 1
+    after = check(submission(votes=[fake]), known(stored(votes=[vote()])))
+    assert found_in(after) == [("line 2", "simulated")]
 
 
 def test_a_sixth_vote_is_refused_with_the_stored_ones_counted() -> None:
