@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +33,8 @@ People = Annotated[
     Path | None,
     typer.Option("--people", "--annotators", help="CSV of who took part, such as annotator_id,age"),
 ]
+_PAUSES = (1.0, 3.0)  # seconds between tries, while another dvc command holds the batches
+_NEXT = "next: `dvc repro` takes it up and brings labels and reports up to date"
 Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
 
 
@@ -184,7 +187,7 @@ def _import(name: str, file: Path, people: Path | None, replace: bool, track: bo
         return
     if track:
         _keep(folder)
-    typer.echo("next: `dvc repro` brings labels and reports up to date")
+    typer.echo(_NEXT)
 
 
 def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
@@ -201,7 +204,7 @@ def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
     typer.echo(f"{len(left[main]):,} {which}{main} count now")
     if track:
         _keep(folder)
-    typer.echo("next: `dvc repro` brings labels and reports up to date")
+    typer.echo(_NEXT)
 
 
 def _list_batches(name: str) -> None:
@@ -243,14 +246,27 @@ def _gives_way(number: int, study: Study) -> str:
 
 
 def _keep(folder: Path) -> None:
-    """Let DVC take the batches into its cache, so that nothing is lost with a work tree."""
-    command = [sys.executable, "-m", "dvc", "add", "--quiet", str(folder)]
-    done = subprocess.run(  # noqa: S603
-        command, cwd=folder.parent, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        typer.echo(f"stored, but `dvc add` failed: {done.stderr.strip()}", err=True)
+    """Let DVC take the batches into its cache, so that nothing is lost with a work tree.
+
+    Another dvc command may be at work on them, for hours perhaps: then `dvc repro` takes them up.
+    """
+    command = [sys.executable, "-m", "dvc", "add", str(folder)]
+    for pause in (*_PAUSES, None):
+        done = subprocess.run(  # noqa: S603
+            command, cwd=folder.parent, capture_output=True, text=True, check=False
+        )
+        if not done.returncode:
+            return
+        reason = done.stderr.strip() or done.stdout.strip() or f"it ended with {done.returncode}"
+        busy = "is busy" in reason or "acquire lock" in reason
+        if pause is None or not busy:
+            break
+        time.sleep(pause)
+    typer.echo(f"the change is stored, but DVC has not taken it up yet: {reason}", err=True)
+    if not busy:
+        typer.echo(f"when that is mended: `dvc add {folder}`", err=True)
         raise typer.Exit(1)
+    typer.echo("another dvc command is running; wait until it has ended", err=True)
 
 
 for _name in study_names():
