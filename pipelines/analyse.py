@@ -89,7 +89,11 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(ratings.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
+        _given(ratings.VOTES),
+        _samples(here),
+        annotators=_given(ratings.ANNOTATORS),
+        **params.analysis.model_dump(),
+        seed=params.seed,
     )
 
 
@@ -123,6 +127,7 @@ def preference(here: list[Group], params: Params) -> Tables:
         _given(ratings.VOTES),
         _samples(here),
         _given(ratings.RANKED),
+        annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
         seed=params.seed,

@@ -223,6 +223,18 @@ class Study:
         return {str(name): int(number) for name, number in counts.items()}
 
 
+def fill_optional(text: pd.DataFrame, table: Table, optional: frozenset[str]) -> pd.DataFrame:
+    """Rows as text with all optional columns; a flag that is not given is false."""
+    text = text.copy()
+    for name in optional.intersection(table.columns):
+        if name not in text:
+            text[name] = ""
+        if str(table.columns[name].dtype) == "bool":
+            text[name] = text[name].replace("", "false")
+    ours = [name for name in table.columns if name in text.columns]
+    return text[[*ours, *text.columns.difference(ours, sort=False)]]
+
+
 def reference_rows(study: Study, outside: Frames, *own: Frames) -> dict[str, pd.DataFrame]:
     """The rows that answers may refer to: of tables outside, and of the study's own frames."""
     found: dict[str, list[pd.DataFrame]] = {name: [one] for name, one in outside.items()}

@@ -28,6 +28,7 @@ from pasta.studies.base import (
     Part,
     Simulated,
     Study,
+    fill_optional,
     has_people,
     people_only,
     reference_rows,
@@ -101,7 +102,8 @@ def read_batch(study: Study, folder: Path) -> dict[str, pd.DataFrame]:
             raise InputError("is missing from the batch", file=file, expected=_REPAIR)
         if sha256(file) != digest:
             raise InputError("was changed after it was stored", file=file, expected=_REPAIR)
-        parts[table.name] = coerce(read_table(study, file).frame, table, file=file)
+        text = fill_optional(read_table(study, file).frame, table, study.optional)
+        parts[table.name] = coerce(text, table, file=file)
     return study.frames(parts)
 
 

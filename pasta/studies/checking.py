@@ -23,6 +23,7 @@ from pasta.studies.base import (
     Part,
     Study,
     Submission,
+    fill_optional,
     has_people,
     people_only,
     place,
@@ -186,13 +187,7 @@ def _parsed(
     There are none if columns are missing or unknown.
     """
     table = part.table
-    text = given.astype("str").fillna("")
-    for name in study.optional.intersection(table.columns).difference(text.columns):
-        text[name] = ""
-    if "simulated" in table.columns:
-        text["simulated"] = text["simulated"].replace("", "false")
-    ours = [name for name in table.columns if name in text.columns]
-    text = text[[*ours, *text.columns.difference(ours, sort=False)]]
+    text = fill_optional(given.astype("str").fillna(""), table, study.optional)
     frame, problems = parse(text, table, parents)
     frame.index = given.index
     order = {name: number for number, name in enumerate(text.columns)}

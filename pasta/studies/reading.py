@@ -156,7 +156,16 @@ def _with_people(found: Submission, study: Study, file: Path, limit: int) -> Sub
     if study.people is None or given.table.name != study.people:
         expected = f"the {study.people} table" if study.people else "no such file in this study"
         raise InputError(f"is the {given.table.name} table", file=file, expected=expected)
-    tables = {**found.tables, study.people: given.frame}
+    frame, key = given.frame, given.table.key[0]
+    own = found.tables.get(study.people)
+    if own is not None and key in frame:
+        # Flags that only the format knows, such as that somebody is anonymous, stay.
+        known = own.drop_duplicates(key).set_index(key)
+        columns = given.table.columns.items()
+        flags = [name for name, column in columns if str(column.dtype) == "bool" and name in known]
+        missing = [name for name in flags if name not in frame]
+        frame = frame.assign(**{name: frame[key].map(known[name]).fillna("") for name in missing})
+    tables = {**found.tables, study.people: frame}
     return replace(found, tables=tables, findings=(*found.findings, *given.findings))
 
 

@@ -4,7 +4,7 @@ A list with one entry for each rated explanation: ``img``, ``explication``, ``ac
 ``GTclass``, ``predictedclass``, ``Annotation`` (one object for each vote, with ``Q1`` to ``Q6``; a
 question may be missing) and ``imgpertubated``, ``explicationpertubated``,
 ``activationspertubated``. Both batches of the release have this shape. People are anonymous there:
-``anonymous-3`` is the third vote on a sample, not a person.
+``anonymous-3`` is the third vote on a sample, not a person, and is marked so among the annotators.
 
 What we export has more keys, all optional: ``sample_id`` in an entry; ``annotator``,
 ``submitted_at``, ``simulated``, ``Q0.1`` and ``Q0.2`` in an annotation; and ``study.json`` with the
@@ -185,6 +185,7 @@ class _Reader:
         self.below = Below(folder)
         self.known = known
         self.known_set = frozenset(known if known is not None else ())
+        self.anonymous: set[str] = set()
 
     def read(self, entries: list[Any], source: str) -> Submission:
         folder = self.below.root
@@ -270,6 +271,8 @@ class _Reader:
             self.collected.find("a vote is no object", fix, place, "Annotation", vote)
             return
         person = shown(vote.get("annotator", f"anonymous-{number}"))
+        if "annotator" not in vote:
+            self.anonymous.add(person)
         self.collected.people.setdefault(person, place)
         at, fake = vote.get("submitted_at"), vote.get("simulated", False)
         for key, value in vote.items():
@@ -300,7 +303,8 @@ class _Reader:
     def _study(self, study: dict[str, Any]) -> None:
         if study.get("annotators") is None:
             for person, place in self.collected.people.items():
-                self.collected.annotator(place, person, {})
+                about = {"anonymous": person in self.anonymous}
+                self.collected.annotator(place, person, about)
         for at, row in self._rows(study, "annotators"):
             self.collected.annotator(at, shown(row.get("annotator_id")), row)
         for at, row in self._rows(study, "rankings"):

@@ -140,7 +140,9 @@ def summarise(frames: Frames, outcomes: Frames) -> dict[str, Any]:
     votes = frames["votes"]
     by_question = votes.groupby("question").size()
     return {
-        "annotators": len(frames["annotators"]),
+        "annotators": None
+        if frames["annotators"]["anonymous"].any()
+        else len(frames["annotators"]),
         "samples": int(votes["sample_id"].nunique()),
         "votes": len(votes),
         "simulated": int(votes["simulated"].sum()),

@@ -29,6 +29,7 @@ from pasta.studies.ratings.released import (
 )
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.tables import ANSWERS
+from pasta.studies.reading import read
 from tests.studies.ratings.format_cases import (
     SAMPLES,
     STUDY,
@@ -76,8 +77,24 @@ def test_a_vote_is_read_with_its_place_and_an_anonymous_person(tmp_path: Path) -
     assert votes["rating"].tolist() == ["4", "5", "3"]
     people = submission.tables["annotators"]
     assert people["annotator_id"].tolist() == ["anonymous-1", "anonymous-2"]
-    assert people["age"].tolist() == ["", ""]
+    assert people["age"].tolist() == ["", ""] and people["anonymous"].tolist() == ["true", "true"]
     assert "shown" not in submission.tables
+
+
+def test_who_is_named_in_a_release_is_a_person_and_a_place_in_a_list_never_is(
+    tmp_path: Path,
+) -> None:
+    named = {**ENTRY, "Annotation": [{"Q1": 4, "annotator": "anna"}, {"Q1": 3}]}
+    path = write([named], tmp_path / FILE)
+    people = read(path, STUDY, {}).tables["annotators"]
+    assert dict(zip(people["annotator_id"], people["anonymous"], strict=True)) == {
+        "anna": "false",
+        "anonymous-2": "true",
+    }
+    introduced = tmp_path / "people.csv"
+    introduced.write_text("annotator_id,age\nanna,31\nanonymous-2,40\n")
+    people = read(path, STUDY, {}, introduced).tables["annotators"]
+    assert people["anonymous"].tolist() == ["false", "true"]
 
 
 def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
