@@ -33,6 +33,10 @@ People = Annotated[
     Path | None,
     typer.Option("--people", "--annotators", help="CSV of who took part, such as annotator_id,age"),
 ]
+Ids = Annotated[
+    Path | None,
+    typer.Option(help="CSV of two columns: names of samples in the file, and their names here"),
+]
 _PAUSES = (1.0, 3.0)  # seconds between tries, while another dvc command holds the batches
 _NEXT = "next: `dvc repro` takes it up and brings labels and reports up to date"
 Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
@@ -59,19 +63,20 @@ def study_app(name: str) -> typer.Typer:
     taken = {one.name or getattr(one.callback, "__name__", "") for one in made.registered_commands}
 
     @made.command("check")
-    def check(file: File, people: People = None, replace: Replace = False) -> None:
+    def check(file: File, people: People = None, replace: Replace = False, ids: Ids = None) -> None:
         """Say whether a file of answers could be imported, and if not, everything wrong in it."""
-        _check(name, file, people, replace)
+        _check(name, file, people, replace, ids)
 
     @made.command("import")
     def import_(
         file: File,
         people: People = None,
         replace: Replace = False,
+        ids: Ids = None,
         track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
     ) -> None:
         """Store the answers of a file, all or none. The same file twice changes nothing."""
-        _import(name, file, people, replace, track)
+        _import(name, file, people, replace, ids, track)
 
     @made.command("batches")
     def batches() -> None:
@@ -150,20 +155,23 @@ def _load(name: str) -> tuple[Study, Path]:
     return load_study(name, load_params()), project_root()
 
 
-def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
+def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path | None) -> None:
     from pasta.studies.batches import merged, project_batches
-    from pasta.studies.checking import Known, check, summary
-    from pasta.studies.reading import read
+    from pasta.studies.checking import Known, check, summary, unchecked
+    from pasta.studies.reading import read, read_ids
 
     study, root = _load(name)
     outside = study.outside(root)
-    submission = read(file, study, outside, people)
+    names = {} if ids is None else read_ids(ids, study)
+    submission = read(file, study, outside, people, ids=names)
     known = Known(outside, merged(study, project_batches(study, root)))
     checked = check(submission, study, known, replace)
     for reason, number in submission.dropped.items():
         typer.echo(f"left out: {number} {reason}")
     for line in summary(checked.findings):
         typer.echo(line)
+    if checked.unchecked:
+        typer.echo(f"not checked: {unchecked(checked, study)}")
     if checked.findings:
         typer.echo(f"{file}: {len(checked.findings)} problems; nothing could be imported")
         raise typer.Exit(1)
@@ -172,16 +180,20 @@ def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
             typer.echo(f"{table}: {counts.new} new, {counts.known} stored already")
     if checked.gives_way:
         typer.echo(_gives_way(checked.gives_way, study))
-    typer.echo(f"{file}: everything is in order")
+    rest = "everything else" if checked.unchecked else "everything"
+    typer.echo(f"{file}: {rest} is in order")
 
 
-def _import(name: str, file: Path, people: Path | None, replace: bool, track: bool) -> None:
+def _import(
+    name: str, file: Path, people: Path | None, replace: bool, ids: Path | None, track: bool
+) -> None:
     from pasta.studies.importing import import_file
 
     study, root = _load(name)
     folder = root / study.batch_folder
     simulated = root / study.simulated_folder
-    outcome = import_file(file, study, folder, study.outside(root), replace, simulated, people)
+    outside = study.outside(root)
+    outcome = import_file(file, study, folder, outside, replace, simulated, people, ids)
     _print_outcome(outcome, study)
     if outcome.batch is None:
         return

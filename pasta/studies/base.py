@@ -8,7 +8,7 @@ batches and imports know a study only by its :class:`Study` object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,8 @@ class Format:
     name: str
     about: str
     fits: Callable[[Any, Path], bool]  # whether parsed JSON, of this file, is in the format
-    read: Callable[[Any, Path, Frames], Submission]  # (content, its file, tables referred to)
+    # (content, its file, tables referred to, our names of things by those of the file)
+    read: Callable[[Any, Path, Frames, Mapping[str, str]], Submission]
     file: str | None = None  # its name in a folder, if it has a fixed one
 
 
@@ -150,7 +151,12 @@ class Study:
     formats
         Other formats than CSV.
     outside
-        The tables of the project that answers refer to, such as explanations.
+        The tables of the project that answers refer to, such as explanations; what is not made yet
+        is not among them.
+    makes_outside
+        What makes these tables, for the message when one is missing.
+    rated
+        The column of what is answered about; a file may have other names for it than we.
     plan, simulate
         Who answers what; and the answers of simulated people. Each takes the groups of
         explanations and the parameters.
@@ -176,6 +182,8 @@ class Study:
     optional: frozenset[str] = frozenset({"simulated"})
     formats: tuple[Format, ...] = ()
     outside: Callable[[Path], Frames] = lambda _: {}
+    makes_outside: str = "dvc repro"
+    rated: str | None = None
     plan: Callable[[Sequence[Group], Params], pd.DataFrame] | None = None
     simulate: Callable[[Sequence[Group], Params], Simulated] | None = None
     outcomes: Callable[[Frames, Params], Sequence[tuple[Table, pd.DataFrame]]] | None = None
@@ -221,6 +229,19 @@ class Study:
             return {}
         counts = answers["question"].value_counts().sort_index()
         return {str(name): int(number) for name, number in counts.items()}
+
+
+def rename(submission: Submission, column: str, ids: Mapping[str, str]) -> Submission:
+    """The submission with our names in a column, in place of those that its file has."""
+    if not ids:
+        return submission
+    tables = {
+        name: frame.assign(**{column: frame[column].map(lambda one: ids.get(one, one))})
+        if column in frame
+        else frame
+        for name, frame in submission.tables.items()
+    }
+    return replace(submission, tables=tables)
 
 
 def fill_optional(text: pd.DataFrame, table: Table, optional: frozenset[str]) -> pd.DataFrame:

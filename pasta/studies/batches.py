@@ -229,6 +229,10 @@ def write_tables(study: Study, frames: Frames, outside: Frames, out: Path) -> No
     """
     parents = reference_rows(study, outside, frames)
     for name, frame in frames.items():
+        for reference in study.parts[name].table.references:
+            if len(frame) and reference.table not in parents:
+                hint = f"`{study.makes_outside}` makes it"
+                raise PastaError(f"{name} refer to the {reference.table} table: {hint}")
         store.write(frame, out / f"{name}.parquet", study.parts[name].table, parents)
     main = study.main.table
     store.write(frames[main.name], out / f"{main.name}.csv", main, parents)

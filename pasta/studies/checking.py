@@ -70,6 +70,7 @@ class Checked:
     findings: tuple[Finding, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)  # by table
     gives_way: int = 0  # simulated answers that do not count, because people have answered
+    unchecked: Mapping[str, int] = field(default_factory=dict)  # rows by the table that is missing
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,22 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         *_unknown_tables(submission, study),
     ]
     parents = reference_rows(study, known.outside, known.stored, submission.tables)
+    absent = {
+        reference.table
+        for part in study.parts.values()
+        for reference in part.table.references
+        if reference.table not in study.parts and reference.table not in known.outside
+    }
+    parents |= {name: _no_rows(study, name) for name in absent if name not in parents}
     compared: dict[str, Compared] = {}
+    open_rows: dict[str, int] = {}
     for name, part in study.parts.items():
         if name not in submission.tables:
             continue
-        rows, wrong = _parsed(submission.tables[name], part, study, parents)
+        rows, wrong, not_known = _parsed(submission.tables[name], part, study, parents, absent)
         findings += wrong
+        for table, number in not_known.items():
+            open_rows[table] = open_rows.get(table, 0) + number
         if rows is None:
             continue
         stored = known.stored[name]
@@ -112,7 +123,7 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         compared[name] = compare(rows, stored, part, replace)
         findings += compared[name].findings
     if findings:
-        return Checked(None, None, tuple(findings))
+        return Checked(None, None, tuple(findings), unchecked=open_rows)
     answers = study.frames({name: one.rows for name, one in compared.items()})
     new = study.frames({name: one.new for name, one in compared.items()})
     people = has_people(study, before) or has_people(study, new)
@@ -125,6 +136,7 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
             for name, one in compared.items()
         },
         gives_way=simulated if people else 0,
+        unchecked=open_rows,
     )
 
 
@@ -135,6 +147,21 @@ def summary(findings: Iterable[Finding]) -> list[str]:
         key = (finding.table, finding.column, finding.problem)
         groups.setdefault(key, []).append(finding)
     return [line for key, group in groups.items() for line in _lines(key, group)]
+
+
+def unchecked(checked: Checked, study: Study) -> str:
+    """What could not be looked at, and why."""
+    return "; ".join(
+        f"{number:,} rows refer to the {table} table, which is not there yet: "
+        f"`{study.makes_outside}` makes it"
+        for table, number in checked.unchecked.items()
+    )
+
+
+def _no_rows(study: Study, table: str) -> pd.DataFrame:
+    references = [one for part in study.parts.values() for one in part.table.references]
+    columns = next(one.columns for one in references if one.table == table)
+    return pd.DataFrame({name: pd.Series(dtype="str") for name in columns})
 
 
 def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[str]:
@@ -180,23 +207,36 @@ def _unknown_tables(submission: Submission, study: Study) -> Iterator[Finding]:
 
 
 def _parsed(
-    given: pd.DataFrame, part: Part, study: Study, parents: Mapping[str, pd.DataFrame]
-) -> tuple[pd.DataFrame | None, list[Finding]]:
+    given: pd.DataFrame,
+    part: Part,
+    study: Study,
+    parents: Mapping[str, pd.DataFrame],
+    absent: set[str],
+) -> tuple[pd.DataFrame | None, list[Finding], dict[str, int]]:
     """The good rows in the table's types, by their places, and what is wrong with the others.
 
-    There are none if columns are missing or unknown.
+    There are none if columns are missing or unknown. Last, how many rows refer to each of the
+    tables that are not there yet: that is not wrong, but not checked.
     """
     table = part.table
     text = fill_optional(given.astype("str").fillna(""), table, study.optional)
     frame, problems = parse(text, table, parents)
     frame.index = given.index
+    into = {one.columns[-1]: one.table for one in table.references if one.table in absent}
+    open_rows: dict[str, int] = {}
+    for problem in problems:
+        if problem.kind == "reference" and problem.column in into:
+            name = into[problem.column]
+            open_rows[name] = open_rows.get(name, 0) + 1
+    problems = [one for one in problems if one.kind != "reference" or one.column not in into]
     order = {name: number for number, name in enumerate(text.columns)}
     problems.sort(key=lambda one: (order.get(one.column or "", -1), one.row or 0))
     findings = list(_findings(problems, text, frame, part, study))
     if any(problem.row is None for problem in problems):
-        return None, findings
+        return None, findings, open_rows
     bad = {problem.row for problem in problems}
-    return frame[[row not in bad for row in range(len(frame))]] if bad else frame, findings
+    good = frame[[row not in bad for row in range(len(frame))]] if bad else frame
+    return good, findings, open_rows
 
 
 def _findings(

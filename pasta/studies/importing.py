@@ -29,8 +29,8 @@ from pasta.studies.batches import (
     withdrawal,
     write_batch,
 )
-from pasta.studies.checking import Checked, Counts, Known, check, summary
-from pasta.studies.reading import read
+from pasta.studies.checking import Checked, Counts, Known, check, summary, unchecked
+from pasta.studies.reading import read, read_ids
 
 _LONGEST_SLUG = 40
 
@@ -65,6 +65,7 @@ def import_file(
     replace: bool = False,
     simulated_folder: Path | None = None,
     people: Path | None = None,
+    ids: Path | None = None,
 ) -> Outcome:
     """Read a file in any format of a study and store what is new in it as a batch below ``root``.
 
@@ -84,13 +85,16 @@ def import_file(
         A batch that counts as stored before all others, if it is there.
     people
         A CSV file with who took part, to be read along.
+    ids
+        A CSV file with our names of what was rated, see :func:`pasta.studies.reading.read_ids`.
 
     Raises
     ------
     SubmissionError
         If anything is wrong; nothing is stored then.
     """
-    digest = source_digest(path, people)
+    digest = source_digest(path, people, ids)
+    names = {} if ids is None else read_ids(ids, study)
     with store.exclusive(lock_of(root)):
         if root.is_dir():
             store.sweep_folders(root)
@@ -100,7 +104,7 @@ def import_file(
         twin = None if replace or anything_withdrawn else _twin(study, batches, digest)
         if twin is not None:
             return Outcome(None, f"already imported as batch {twin.name}: nothing changes")
-        submission = read(path, study, outside, people)
+        submission = read(path, study, outside, people, ids=names)
         stored = merged(study, stored_folders(root, simulated_folder))
         return _store(submission, study, Known(outside, stored), replace, root, digest)
 
@@ -150,12 +154,12 @@ def lock_of(root: Path) -> Path:
     return root.with_name(f".{root.name}.lock")
 
 
-def source_digest(path: Path, people: Path | None = None) -> str:
+def source_digest(path: Path, *more: Path | None) -> str:
     """The sha256 of what is imported: a file, or the tables and JSON files of a folder."""
     files = [path]
     if path.is_dir():
         files = sorted(one for one in path.iterdir() if one.suffix.lower() in (".csv", ".json"))
-    files += [people] if people is not None else []
+    files += [one for one in more if one is not None]
     try:
         digests = [sha256(file) for file in files]
     except OSError as error:
@@ -172,6 +176,8 @@ def _store(
     checked = check(submission, study, known, replace)
     if checked.new is None:
         raise SubmissionError(submission.source, checked.findings)
+    if checked.unchecked:
+        raise PastaError(f"{submission.source}: nothing was stored: {unchecked(checked, study)}")
     new = study.tally(checked.new)
     numbers = (checked.counts, new, submission.dropped, checked.gives_way)
     if not any(counts.new for counts in checked.counts.values()):

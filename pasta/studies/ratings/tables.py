@@ -205,10 +205,12 @@ CELLS: Mapping[str, tuple[str, str]] = {
 REFERENCES = {
     "sample_id": (
         "the sample is not known",
-        "correct the id, or compute the explanation first (see the explanations table)",
+        "correct the id, map it to ours with `--ids FILE` (a CSV file with two columns: the id in "
+        "the file, the id here), or compute the explanation first (see the explanations table)",
     ),
     "annotator_id": (
         "the annotator is not known",
-        "correct the id, or give an annotators table that has it",
+        "correct the id, or say who rated: `--annotators FILE`, an annotators table as CSV with "
+        "the column annotator_id and, if you like, age, sex, country",
     ),
 }

@@ -269,3 +269,24 @@ def test_leftovers_of_a_killed_import_are_swept_by_the_next(tmp_path: Path, root
     (leftover / "votes.csv").write_text("half")
     imported(tables(tmp_path, "first", votes()), root)
     assert names(root) == ["0001-first"]
+
+
+def test_votes_on_what_is_not_explained_yet_are_not_stored(tmp_path: Path, root: Path) -> None:
+    path = tables(tmp_path, "first", votes())
+    with pytest.raises(PastaError, match=r"36 rows refer to the explanations table.*dvc repro exp"):
+        import_file(path, STUDY, root, {})
+    assert not root.exists() or names(root) == []
+
+
+def test_names_of_a_file_become_ours_by_a_given_map(tmp_path: Path, root: Path) -> None:
+    theirs = [{**row, "sample_id": f"photo{row['sample_id']}"} for row in votes()]
+    path = tables(tmp_path, "first", theirs)
+    with pytest.raises(SubmissionError, match=r"the sample is not known.*\(36 times\)"):
+        imported(path, root)
+    ids = tmp_path / "ids.csv"
+    pairs = {row["sample_id"]: own["sample_id"] for row, own in zip(theirs, votes(), strict=True)}
+    pd.DataFrame(list(pairs.items()), columns=["theirs", "ours"]).to_csv(ids, index=False)
+    imported(path, root, ids=ids)
+    found = merged(STUDY, stored_folders(root))["votes"]
+    pd.testing.assert_frame_equal(found, stored(votes=votes())["votes"])
+    assert "already imported" in imported(path, root, ids=ids).message
