@@ -236,7 +236,12 @@ class _Reader:
             return
         activations = self.below.relative(entry["activations"])
         kind = KINDS.get(Path(activations).suffix.lower(), "")
-        label, predicted = shown(entry.get("GTclass")), shown(entry.get("predictedclass"))
+        classes = {key: entry.get(key) for key in ("GTclass", "predictedclass")}
+        for key, name in classes.items():
+            if not is_text(name):
+                fix = "give the name of the class as text"
+                self.collected.find("a class has no name", fix, place, key, name, "shown")
+        label, predicted = map(shown, classes.values())
         image = self.below.relative(entry["img"])
         root = str(self.below.root)
         self.collected.add("shown", place, sample, kind, label, predicted, image, activations, root)
@@ -246,14 +251,23 @@ class _Reader:
             fix = "give an object with Q1 to Q6"
             self.collected.find("a vote is no object", fix, place, "Annotation", vote)
             return
-        person = shown(vote.get("annotator", f"anonymous-{number}"))
+        person = vote.get("annotator", f"anonymous-{number}")
+        if not is_text(person):
+            fix = "give the annotator's name as text"
+            self.collected.find("an annotator has no name", fix, place, "annotator", person)
+            return
         if "annotator" not in vote:
             self.anonymous.add(person)
         self.collected.people.setdefault(person, place)
         at, fake = vote.get("submitted_at"), vote.get("simulated", False)
         for key, value in vote.items():
             simulated = shown(_for(fake, key, False))
-            if key == "Q0.1":
+            if key == "Q0.1" and not is_text(value):
+                fix = "give the annotator's words as text"
+                self.collected.find(
+                    "a description is no text", fix, place, key, value, "descriptions"
+                )
+            elif key == "Q0.1":
                 self.collected.add("descriptions", place, sample, person, shown(value), simulated)
             elif key == "Q0.2":
                 self._boxes(value, sample, person, place, simulated)
