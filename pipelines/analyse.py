@@ -91,6 +91,7 @@ def agreement(here: list[Group], params: Params) -> Tables:
     return agreement_tables(
         _given(ratings.VOTES),
         _samples(here),
+        annotators=_given(ratings.ANNOTATORS),
         **params.analysis.model_dump(),
         seed=params.seeds.analysing,
     )
@@ -126,6 +127,7 @@ def preference(here: list[Group], params: Params) -> Tables:
         _given(ratings.VOTES),
         _samples(here),
         _given(ratings.RANKED),
+        annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
         seed=params.seeds.analysing,

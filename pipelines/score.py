@@ -33,8 +33,9 @@ from pasta.scoring.studies import (
     track,
 )
 from pasta.stage import run_stage
+from pasta.studies.ratings.analyses.names import pool_anonymous
 from pasta.studies.ratings.settings import NAME
-from pasta.studies.ratings.tables import LABELS, VOTES
+from pasta.studies.ratings.tables import ANNOTATORS, LABELS, VOTES
 from pasta.tracking import file_md5, require_tracking, tracked_run
 from reports.source.plots.score import score_figure
 from reports.source.plots.style import style
@@ -54,7 +55,8 @@ def main() -> None:
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
             results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
-        others = people(given, known, params.annotations.ties)
+        annotators = store.read(folder / "annotators.parquet", ANNOTATORS)
+        others = people(pool_anonymous(given, annotators), known, params.annotations.ties)
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
         reached = _write(results, wanted, params, root / DATA / "score", note)

@@ -7,18 +7,20 @@ line. Columns too many or too few are left to the check, which knows what can be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from pasta.contracts import Table
-from pasta.errors import InputError
+from pasta.errors import InputError, PastaError
 from pasta.store import write_json
-from pasta.studies.base import Finding, Frames, Study, Submission
+from pasta.studies.base import Finding, Frames, Study, Submission, rename
 from pasta.studies.json_files import STUDY, claimed_protocol, load_json, new_folder
 from pasta.text_files import FILE_LIMIT, read_csv, read_start, write_csv
+
+_TWO = 2  # columns of a map of ids
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def read(
     outside: Frames | None = None,
     people: Path | None = None,
     limit: int = FILE_LIMIT,
+    ids: Mapping[str, str] | None = None,
 ) -> Submission:
     """Read answers in any format of a study; raises :class:`InputError` for what is in none.
 
@@ -51,19 +54,43 @@ def read(
         A CSV file with who took part; it takes the place of what other formats say of people.
     limit
         Largest size of a file, in bytes.
+    ids
+        Our names of what was rated, by those of the file (see :func:`read_ids`).
     """
     file = _find_file(path, study)
     if file.is_dir() or not read_start(file).startswith((b"[", b"{")):
-        return read_tidy(study, path, people, limit)
+        return rename(read_tidy(study, path, people, limit), study.rated or "", ids or {})
     content = load_json(file, limit)
     form = next((one for one in study.formats if one.fits(content, file)), None)
     if form is None:
         known = "; ".join([*(one.about for one in study.formats), "tables as CSV"])
         raise InputError("is in no known format", file=file, expected=known)
-    found = form.read(content, file, outside or {})
+    found = form.read(content, file, outside or {}, ids or {})
     if people is not None:
         found = _with_people(found, study, people, limit)
     return replace(found, source=path.name)
+
+
+def read_ids(file: Path, study: Study) -> dict[str, str]:
+    """Our names by those of a file of answers, from a CSV file with two columns: theirs, ours.
+
+    No name may stand twice in a column: two things would become one.
+    """
+    if study.rated is None:
+        raise PastaError(f"the study {study.name!r} has nothing that could have another name")
+    expected = f"a header such as theirs,{study.rated} and below it their id and ours"
+    frame = read_csv(file, (study.rated,), expected).complete()
+    if frame.shape[1] != _TWO:
+        problem = f"has {frame.shape[1]} columns"
+        raise InputError(problem, file=file, row=1, expected=expected)
+    for column in frame.columns:
+        names = frame[column]
+        for line, name, again in zip(frame.index, names, names.duplicated(), strict=True):
+            if again or not name.strip():
+                problem = f"{name!r} stands in an earlier row too" if again else "there is no id"
+                expected = "every id once"
+                raise InputError(problem, file=file, row=line, column=column, expected=expected)
+    return dict(zip(frame.iloc[:, 0], frame.iloc[:, 1], strict=True))
 
 
 def read_tidy(
@@ -156,7 +183,16 @@ def _with_people(found: Submission, study: Study, file: Path, limit: int) -> Sub
     if study.people is None or given.table.name != study.people:
         expected = f"the {study.people} table" if study.people else "no such file in this study"
         raise InputError(f"is the {given.table.name} table", file=file, expected=expected)
-    tables = {**found.tables, study.people: given.frame}
+    frame, key = given.frame, given.table.key[0]
+    own = found.tables.get(study.people)
+    if own is not None and key in frame:
+        # Flags that only the format knows, such as that somebody is anonymous, stay.
+        known = own.drop_duplicates(key).set_index(key)
+        columns = given.table.columns.items()
+        flags = [name for name, column in columns if str(column.dtype) == "bool" and name in known]
+        missing = [name for name in flags if name not in frame]
+        frame = frame.assign(**{name: frame[key].map(known[name]).fillna("") for name in missing})
+    tables = {**found.tables, study.people: frame}
     return replace(found, tables=tables, findings=(*found.findings, *given.findings))
 
 

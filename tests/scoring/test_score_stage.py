@@ -46,6 +46,10 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     folder = tmp_path / "pipelines/data/votes/ratings"
     store.write(votes, folder / "votes.parquet", rating_tables.VOTES)
     store.write(aggregate(votes), folder / "labels.parquet", rating_tables.LABELS)
+    flags = {"anonymous": False, "simulated": True}
+    people = [{"annotator_id": name, **flags} for name in votes["annotator_id"].unique()]
+    annotators = rating_tables.ANNOTATORS.frame(people)
+    store.write(annotators, folder / "annotators.parquet", rating_tables.ANNOTATORS)
     for group in found:
         group.embeddings.mkdir(parents=True)
     wanted = [one for one in setups(params.embedding, scoring) if one.study == "main"]

@@ -116,9 +116,13 @@ def headline_findings(parts: Parts) -> list[str]:
 def agreement_findings(tables: Tables | None) -> list[str]:
     """How well annotators agree with the mode, and on which questions best and worst."""
     kappas = select(select_known(tables, "agreement"), measure=HONEST)
-    if tables is None or kappas.empty:
+    if tables is None:
         return []
     said = [mode_sentence(tables)]
+    if kappas.empty:  # of anonymous votes it is not known who gave them
+        kappas = select(select_known(tables, "agreement"), measure="krippendorff_ordinal")
+        mean = number(kappas["estimate"].mean()) if len(kappas) else ""
+        said = [f"Krippendorff's alpha of the votes is {mean} on average." if mean else ""]
     each = kappas[kappas["question"] != "all"].sort_values("estimate")
     if len(each) > 1:
         worst, best = each.iloc[0], each.iloc[-1]
