@@ -40,7 +40,7 @@ DIFFERENCES = pd.DataFrame(
         ("Q5", "qwk", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
         ("Q5", "mse", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
     ],
-    columns=["question", "measure", "scorer", "than", "estimate", "low", "high", "p"],
+    columns=["question", "measure", "scorer", "than", "estimate", "low", "high", "p_holm"],
 )
 CORRELATIONS = pd.DataFrame(
     [
@@ -109,8 +109,11 @@ def test_the_score_is_told_beside_people_and_beside_what_beats_it() -> None:
     said = " ".join(score_findings({"summary": SUMMARY, "differences": DIFFERENCES}))
     assert "**0.40** on Q1; an annotator reaches 0.70" in said
     assert "from 0.10 (Q5) to 0.40 (Q1)" in said
-    assert "Against “PASTA, MLP (P2)” it is clearly better on Q1" in said
-    assert "“handcrafted features” is better on Q5 (0.40 more, p < 0.001)" in said
+    assert "Against “PASTA, MLP (P2)” it is significantly better on Q1" in said
+    assert (
+        "“handcrafted features” is significantly better on Q5 (0.40 more, adjusted p < 0.001)"
+        in said
+    )
     assert score_findings(None) == [] and score_findings({"summary": SUMMARY.iloc[:0]}) == []
 
 

@@ -28,6 +28,7 @@ from reports.source.pages.parts import (
     table,
     why_missing,
 )
+from reports.source.pages.score import find_significant
 from reports.source.plots.preference import KIND_COLOURS, groups_figure
 from reports.source.plots.score import people_and_score_figure
 from reports.source.typesetting import Report
@@ -217,24 +218,29 @@ def _own_scorer(tables: Tables | None, kappas: pd.DataFrame) -> str:
 
 
 def _rivals(tables: Tables | None, name: str) -> list[str]:
-    """Against P2's scorer and against whatever does clearly better."""
+    """Against P2's scorer and against whatever does significantly better."""
     found = select(table(tables, "differences"), scorer=name, measure="qwk")
     said = []
     published = select(found, than="pasta-mlp")
     if len(published):
-        better = published[published["low"] > 0]
+        better = find_significant(published, 1)
         names = listed([str(question) for question in better["question"]])
-        words = f"clearly better on {names}" if names else "not clearly better on any question"
+        words = (
+            f"significantly better on {names}"
+            if names
+            else "not significantly better on any question"
+        )
         said.append(f"Against “{scorer_name('pasta-mlp')}” it is {words}.")
-    worse = found[found["high"] < 0] if len(found) else found
+    worse = find_significant(found, -1) if len(found) else found
     for rival, rows in worse.groupby("than", sort=False) if len(worse) else []:
         gaps = listed(
             [
-                f"{row['question']} ({number(-row['estimate'])} more, {p_value(row['p'])})"
+                f"{row['question']} ({number(-row['estimate'])} more, "
+                f"adjusted {p_value(row['p_holm'])})"
                 for _, row in rows.iterrows()
             ]
         )
-        said.append(f"“{scorer_name(str(rival))}” is better on {gaps}.")
+        said.append(f"“{scorer_name(str(rival))}” is significantly better on {gaps}.")
     return said
 
 
