@@ -17,7 +17,7 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.material import collect
+from pasta.scoring.material import collect, held_out_ratio
 from pasta.scoring.public import save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
@@ -77,7 +77,7 @@ def _write(
     summarised = summarise(results, KEYS)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
-    differences = compare(results, "ordinal", rivals)
+    differences = compare(results, "ordinal", rivals, held_out_ratio(params.scoring.split.train))
     differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
     reached = headline(summarised)
     store.write_json(reached, out / "score.json")

@@ -563,18 +563,19 @@ def _mixture(tables: Tables | None) -> list[str]:
             f"{write_change(score)} against the mean of all methods"
         )
     else:
-        usual = _usual(row)
+        usual, claimed = _usual(row), row
         text = (
             f"Taking for each of {count(int(row['n']), 'image')} the explanation with the best "
-            f"score changes true quality by {write_change(row)} against always taking {usual}: "
-            f"{say_served(row)}"
+            f"score changes true quality by {write_change(row)} against always taking {usual}"
         )
         public = find_row(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
         if len(own) and public is not None:
             text += (
-                f" (by the public scorer, on the {count(int(public['n']), 'image')} it has not "
-                f"seen: {write_change(public)})"
+                f", and by the public scorer, on the {count(int(public['n']), 'image')} it has not "
+                f"seen, by {write_change(public)}"
             )
+            claimed = row if judge(row) == judge(public) else public  # a benefit that both show
+        text += f": {say_served(claimed)}"
     if lost is not None:
         text += f"; faithfulness changes by {write_change(lost, 3)} against the mean of all methods"
     return [f"{text}."]
