@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pasta.errors import InputError, PastaError
 from pasta.studies.base import Submission
-from pasta.studies.checking import Known, find_first
+from pasta.studies.checking import Known, check, find_first
 from pasta.studies.reading import (
     read_in_parts,
     read_parts,
@@ -24,6 +24,7 @@ from pasta.studies.reading import (
     write_tidy,
 )
 from pasta.text_files import find_rows, write_csv
+from tests.conftest import ROOT
 from tests.studies.ratings.format_cases import SAMPLES, STUDY, assert_same, small, typed
 
 HEADER = "sample_id,annotator_id,question,rating"
@@ -272,3 +273,18 @@ def test_a_large_file_that_is_wrong_throughout_is_read_no_further_than_needed(
     assert findings[-1].place == f"line {sum(read) + 1}" and sum(read) < 500
     assert find_first(counted(), STUDY, known, most=5_000) == ()
     assert list(read_in_parts(folder, STUDY)) == []
+
+
+def test_the_tables_that_the_readme_shows_are_in_order(tmp_path: Path) -> None:
+    blocks: dict[str, list[str]] = {}
+    for block in (ROOT / "README.md").read_text().split("\n\n"):
+        lines = [line.removeprefix("    ") for line in block.splitlines()]
+        if lines and lines[0].startswith(("sample_id,annotator_id", "annotator_id,age")):
+            blocks[lines[0]] = lines
+    assert len(blocks) == 2
+    for number, lines in enumerate(blocks.values()):
+        (tmp_path / f"{number}.csv").write_text("\n".join(lines))
+    given = read_tidy(STUDY, tmp_path / "0.csv", tmp_path / "1.csv")
+    outside = {"explanations": pd.DataFrame({"sample_id": given.tables["votes"]["sample_id"]})}
+    checked = check(given, STUDY, Known(outside, STUDY.frames({})))
+    assert checked.findings == () and checked.counts["votes"].new == 2
