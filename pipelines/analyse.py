@@ -52,7 +52,7 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
     here = groups(params)
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
-    settings = {"analysis": params.analysis.model_dump(), "seed": params.seed}
+    settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
     with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
         found = analysis.value(here, params)
@@ -93,7 +93,7 @@ def agreement(here: list[Group], params: Params) -> Tables:
         _samples(here),
         annotators=_given(ratings.ANNOTATORS),
         **params.analysis.model_dump(),
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
@@ -115,7 +115,7 @@ def bias(here: list[Group], params: Params) -> Tables:
         boxes,
         box_values(here, boxes),
         permutations=params.analysis.permutations,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
@@ -130,7 +130,7 @@ def preference(here: list[Group], params: Params) -> Tables:
         annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 
@@ -146,7 +146,7 @@ def correlation(here: list[Group], params: Params) -> Tables:
         _given(ratings.LABELS),
         _samples(here),
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
 
 

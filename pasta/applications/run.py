@@ -121,8 +121,8 @@ def _mix(project: Project, _: Run) -> Outcome:
     found = {
         "scores": scores,
         "faithfulness": measured,
-        **run_mixture(scores, measured, settings, params.seed, crossed),
-        **run_pareto(scores, measured, settings, params.seed),
+        **run_mixture(scores, measured, settings, params.seeds.analysing, crossed),
+        **run_pareto(scores, measured, settings, params.seeds.analysing),
         **run_examples(scores, store.read(labels, LABELS), settings),
     }
     return found, mixture_pictures(found, Shelves(groups))

@@ -44,12 +44,15 @@ def train_public(material: Material, params: Params) -> Public:
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
-        samples[["dataset", "image", "technique"]], "image_and_technique", public.train, params.seed
+        samples[["dataset", "image", "technique"]],
+        "image_and_technique",
+        public.train,
+        params.seeds.splitting,
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)
     fitted = SCORERS[public.scorer].fit(
-        rated.at(parts.train), rated.at(calibration), settings, params.seed
+        rated.at(parts.train), rated.at(calibration), settings, params.seeds.training
     )
     stars = fitted.predict(rated.features).stars
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())

@@ -75,7 +75,7 @@ def planned(groups: Sequence[Group], params: Params) -> pd.DataFrame:
         rateable(groups, settings.extras),
         settings.annotators,
         settings.votes,
-        params.seed,
+        params.seeds.simulating,
         settings.samples,
         settings.techniques_per_image,
     )
@@ -87,4 +87,6 @@ def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
     if settings.source == "imported":
         return Simulated(complete_frames(ANSWERS, {}), {})
     plan = planned(groups, params)
-    return simulate(groups, plan, settings.simulation, params.seed, study_protocol(params))
+    return simulate(
+        groups, plan, settings.simulation, params.seeds.simulating, study_protocol(params)
+    )
