@@ -157,15 +157,15 @@ def _load(name: str) -> tuple[Study, Path]:
 
 def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path | None) -> None:
     from pasta.studies.batches import merged, project_batches
-    from pasta.studies.checking import Known, check, summary, unchecked
-    from pasta.studies.reading import read, read_ids
+    from pasta.studies.checking import Known, summary, unchecked
+    from pasta.studies.importing import read_and_check
+    from pasta.studies.reading import read_ids
 
     study, root = _load(name)
     outside = study.outside(root)
     names = {} if ids is None else read_ids(ids, study)
-    submission = read(file, study, outside, people, ids=names)
     known = Known(outside, merged(study, project_batches(study, root)))
-    checked = check(submission, study, known, replace)
+    submission, checked = read_and_check(file, study, known, people, names, replace)
     for reason, number in submission.dropped.items():
         typer.echo(f"left out: {number} {reason}")
     for line in summary(checked.findings):

@@ -91,21 +91,14 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
     way to them.
     """
     before = known.stored
-    if _from_people(submission, study):
+    if from_people(submission, study):
         known = Known(known.outside, people_only(known.stored))
     findings = [
         *submission.findings,
         *_other_version(submission, study),
         *_unknown_tables(submission, study),
     ]
-    parents = reference_rows(study, known.outside, known.stored, submission.tables)
-    absent = {
-        reference.table
-        for part in study.parts.values()
-        for reference in part.table.references
-        if reference.table not in study.parts and reference.table not in known.outside
-    }
-    parents |= {name: _no_rows(study, name) for name in absent if name not in parents}
+    parents, absent = _parents(submission, study, known)
     compared: dict[str, Compared] = {}
     open_rows: dict[str, int] = {}
     for name, part in study.parts.items():
@@ -138,6 +131,47 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         gives_way=simulated if people else 0,
         unchecked=open_rows,
     )
+
+
+def find_first(
+    parts: Iterable[Submission], study: Study, known: Known, most: int = 1_000
+) -> tuple[Finding, ...]:
+    """What is wrong with the cells and references of a large file, given in parts.
+
+    Stops at the first part by which there are more than ``most`` findings. With fewer there are
+    none in the answer: the check of the whole file will tell them.
+    """
+    findings: list[Finding] = []
+    last: object = ""
+    for submission in parts:
+        people = from_people(submission, study)
+        held = Known(known.outside, people_only(known.stored)) if people else known
+        parents, absent = _parents(submission, study, held)
+        main = study.main.table.name
+        rows = submission.tables[main]
+        _, wrong, _ = _parsed(rows, study.main, study, parents, absent)
+        findings += [*submission.findings, *wrong]
+        last = rows.index[-1] if len(rows) else last
+        if len(findings) > most:
+            problem = "there are too many problems: what follows was not looked at"
+            fix = "correct these first, then check again"
+            return (*findings[:most], Finding(problem, fix, main, place(last)))
+    return ()
+
+
+def _parents(
+    submission: Submission, study: Study, known: Known
+) -> tuple[dict[str, pd.DataFrame], set[str]]:
+    """The rows that answers may refer to, and the tables that are not there yet."""
+    parents = reference_rows(study, known.outside, known.stored, submission.tables)
+    absent = {
+        reference.table
+        for part in study.parts.values()
+        for reference in part.table.references
+        if reference.table not in study.parts and reference.table not in known.outside
+    }
+    parents |= {name: _no_rows(study, name) for name in absent if name not in parents}
+    return parents, absent
 
 
 def summary(findings: Iterable[Finding]) -> list[str]:
@@ -178,7 +212,7 @@ def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[s
         yield f"  fix: {fix}"
 
 
-def _from_people(submission: Submission, study: Study) -> bool:
+def from_people(submission: Submission, study: Study) -> bool:
     """Whether a person has answered: rows count as such unless they are marked as simulated."""
     for name, frame in submission.tables.items():
         part = study.parts.get(name)

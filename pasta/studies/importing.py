@@ -29,8 +29,16 @@ from pasta.studies.batches import (
     withdrawal,
     write_batch,
 )
-from pasta.studies.checking import Checked, Counts, Known, check, summary, unchecked
-from pasta.studies.reading import read, read_ids
+from pasta.studies.checking import (
+    Checked,
+    Counts,
+    Known,
+    check,
+    find_first,
+    summary,
+    unchecked,
+)
+from pasta.studies.reading import read, read_ids, read_in_parts
 
 _LONGEST_SLUG = 40
 
@@ -104,9 +112,25 @@ def import_file(
         twin = None if replace or anything_withdrawn else _twin(study, batches, digest)
         if twin is not None:
             return Outcome(None, f"already imported as batch {twin.name}: nothing changes")
-        submission = read(path, study, outside, people, ids=names)
-        stored = merged(study, stored_folders(root, simulated_folder))
-        return _store(submission, study, Known(outside, stored), replace, root, digest)
+        known = Known(outside, merged(study, stored_folders(root, simulated_folder)))
+        submission, checked = read_and_check(path, study, known, people, names, replace)
+        return _store(submission, checked, study, root, digest)
+
+
+def read_and_check(
+    path: Path,
+    study: Study,
+    known: Known,
+    people: Path | None = None,
+    ids: Mapping[str, str] | None = None,
+    replace: bool = False,
+) -> tuple[Submission, Checked]:
+    """Read answers and hold them against what is known; a large file only as far as it is good."""
+    findings = find_first(read_in_parts(path, study, people, ids), study, known)
+    if findings:
+        return Submission(path.name, "tidy", {}, findings), Checked(None, None, findings)
+    submission = read(path, study, known.outside, people, ids=ids)
+    return submission, check(submission, study, known, replace)
 
 
 def withdraw(name: str, study: Study, root: Path, reason: str = "") -> str:
@@ -170,10 +194,9 @@ def source_digest(path: Path, *more: Path | None) -> str:
 
 
 def _store(
-    submission: Submission, study: Study, known: Known, replace: bool, root: Path, digest: str
+    submission: Submission, checked: Checked, study: Study, root: Path, digest: str
 ) -> Outcome:
-    """Check and write; the caller holds the lock."""
-    checked = check(submission, study, known, replace)
+    """Write what is new; the caller holds the lock."""
     if checked.new is None:
         raise SubmissionError(submission.source, checked.findings)
     if checked.unchecked:

@@ -7,7 +7,7 @@ line. Columns too many or too few are left to the check, which knows what can be
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,8 +18,18 @@ from pasta.errors import InputError, PastaError
 from pasta.store import write_json
 from pasta.studies.base import Finding, Frames, Study, Submission, rename
 from pasta.studies.json_files import STUDY, claimed_protocol, load_json, new_folder
-from pasta.text_files import FILE_LIMIT, read_csv, read_start, write_csv
+from pasta.text_files import (
+    FILE_LIMIT,
+    MEGABYTE,
+    CsvText,
+    read_csv,
+    read_csv_parts,
+    read_start,
+    write_csv,
+)
 
+LARGE = 16 * MEGABYTE  # a file that is looked at in parts first
+PART = 4 * MEGABYTE
 _TWO = 2  # columns of a map of ids
 
 
@@ -93,6 +103,41 @@ def read_ids(file: Path, study: Study) -> dict[str, str]:
     return dict(zip(frame.iloc[:, 0], frame.iloc[:, 1], strict=True))
 
 
+def read_in_parts(
+    path: Path,
+    study: Study,
+    people: Path | None = None,
+    ids: Mapping[str, str] | None = None,
+    large: int = LARGE,
+    size: int = PART,
+) -> Iterator[Submission]:
+    """The main table of large CSV files part by part, each with all of the other tables.
+
+    So a file that is wrong throughout is known without being read whole. There are no parts of a
+    file that is not CSV or not larger than ``large`` bytes; ``size`` is that of a part.
+    """
+    found = _find_file(path, study)
+    if found.is_file() and read_start(found).startswith((b"[", b"{")):
+        return
+    files = [*csv_files(path, study), *([people] if people is not None else [])]
+    if not any(file.is_file() and file.stat().st_size > large for file in files):
+        return
+    main: list[Path] = []
+    others: dict[str, pd.DataFrame] = {}
+    for file in files:
+        first = next(read_parts(study, file, size), None)
+        if first is not None and first.table is study.main.table:
+            main.append(file)
+        else:
+            one = read_table(study, file)
+            others[one.table.name] = one.frame
+    for file in main:
+        for part in read_parts(study, file, size):
+            tables = {**others, part.table.name: part.frame}
+            given = Submission(path.name, "tidy", tables, part.findings)
+            yield rename(given, study.rated or "", ids or {})
+
+
 def read_tidy(
     study: Study, path: Path, people: Path | None = None, limit: int = FILE_LIMIT
 ) -> Submission:
@@ -101,7 +146,7 @@ def read_tidy(
     ``people`` is a CSV file with who took part, to be read along. The index of every frame is the
     line in its file.
     """
-    files = [*_csv_files(path, study), *([people] if people is not None else [])]
+    files = [*csv_files(path, study), *([people] if people is not None else [])]
     tables: dict[str, pd.DataFrame] = {}
     findings: list[Finding] = []
     for file in files:
@@ -116,11 +161,25 @@ def read_tidy(
 
 def read_table(study: Study, file: Path, limit: int = FILE_LIMIT) -> Read:
     """Read a file and tell which of the study's tables it holds."""
+    return _told(study, read_csv(file, *_known_header(study), limit))
+
+
+def read_parts(study: Study, file: Path, size: int) -> Iterator[Read]:
+    """Read a file in parts of about so many bytes; ends early where a cell is quoted."""
+    for text in read_csv_parts(file, *_known_header(study), size):
+        yield _told(study, text)
+
+
+def _known_header(study: Study) -> tuple[frozenset[str], str]:
+    """All names of columns, and a header as it may be."""
     names = frozenset(name for part in study.parts.values() for name in part.table.columns)
     needed = [name for name in study.main.table.columns if name not in study.optional]
-    expected = f"a header such as {','.join(needed)}"
-    text = read_csv(file, names, expected, limit)
-    header = list(text.frame.columns)
+    return names, f"a header such as {','.join(needed)}"
+
+
+def _told(study: Study, text: CsvText) -> Read:
+    """Text as rows of one of the tables."""
+    file, header, (_, expected) = text.file, list(text.frame.columns), _known_header(study)
     table = _recognise(study, header)
     if table is None:
         raise InputError("its first line belongs to no table", file=file, row=1, expected=expected)
@@ -167,7 +226,7 @@ def _find_file(path: Path, study: Study) -> Path:
     return found[0]
 
 
-def _csv_files(path: Path, study: Study) -> list[Path]:
+def csv_files(path: Path, study: Study) -> list[Path]:
     """The file itself, or the CSV files of a folder; every one of them must be a table."""
     if not path.is_dir():
         return [path]
