@@ -30,7 +30,7 @@ from pasta.seeds import generator
 
 IMAGE, SALIENCY, CONCEPT = "image", "saliency", "concept"
 # The share of familiar things that a region takes for strange.
-ALARMS: Mapping[str, float] = MappingProxyType({IMAGE: 0.04, SALIENCY: 0.01, CONCEPT: 0.05})
+ALARMS: Mapping[str, float] = MappingProxyType({IMAGE: 0.03, SALIENCY: 0.02, CONCEPT: 0.05})
 USUAL = 0.05  # of explanations, at most
 _FOLDS = 10
 Floats = NDArray[np.float32]
