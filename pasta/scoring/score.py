@@ -148,7 +148,7 @@ def better_techniques(
 __all__ = ["PastaScore", "Score", "Scores"]
 BATCH = 32  # pictures encoded at once
 WEAK = 0.2  # held-out kappa below which a question is answered with a warning
-OPEN = 0.85  # share of the scale; an interval that covers as much says nothing
+OPEN = 0.9  # share of the scale; an interval that covers as much says nothing
 STRANGE_IMAGE = "the image is unlike those the scorer was trained on"
 STRANGE = "the explanation is unlike those the scorer was trained on"
 DRAWN = "only the drawn explanation was looked at: whether its image is familiar is not known"

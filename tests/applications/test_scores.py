@@ -196,6 +196,8 @@ def test_held_out_images_are_those_the_public_scorer_is_not_trained_on(
         str(image[np.flatnonzero((rated.features == row)[:, :width].all(axis=1))[0]])
         for row in seen[0].features
     }
+    without = (seen[0].features[:, width:] == 0).all(axis=1)
+    assert 0 < without.mean() < 0.5  # scoring.public.label_dropout is 0.2
     found = project.scores()
     assert set(found.loc[~found["held_out"], "image"]) == trained
     assert found["held_out"].any()

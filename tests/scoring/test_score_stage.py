@@ -87,5 +87,8 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
         assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
     card = load_scorer(tmp_path / FOLDER).card
     assert "pipelines/data/votes/ratings/labels.parquet" in card.training
+    assert set(card.familiar) == {"image", "saliency"}
+    assert card.labels is not None and card.labels.dropout == 0.2
+    assert all(isinstance(card.kappa(question), float) for question in card.questions)
     assert logged == 2 * [tmp_path / FOLDER]
     assert not list((tmp_path / "pipelines/data/units").glob("*"))
