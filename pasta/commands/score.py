@@ -210,14 +210,10 @@ def _print(report: dict[str, Any]) -> None:
         console().print(f"The scorer has {report['origin']}.")
     for line in report["warnings"]:
         console().print(f"Warning: {line}.")
-    converted = {
-        note
-        for one in report["scores"]
-        for note in one["notes"]
-        if note.startswith(("the map was", "scored without"))
-    }
-    for line in sorted(converted)[:_SHOWN]:
-        console().print(f"Note: {line}.")
+    notes = [note for one in report["scores"] for note in one["notes"]]
+    for start, words in _CONVERTED.items():
+        if number := sum(note.startswith(start) for note in notes):
+            console().print(f"Note: {number} of {len(report['scores'])} {words}.")
 
 
 def _note(one: dict[str, Any]) -> str:
@@ -242,4 +238,10 @@ def _print_csv(report: dict[str, Any]) -> None:
         out.writerow((one["file"], value, low, high, *judged, one["status"], notes))
 
 
-_SHOWN = 20
+_SHOWN = 20  # files on the page
+_CONVERTED = {  # beginnings of notes, and how many of them are summed up
+    "the map was resized": "maps were resized to their images",
+    "the map was divided": "maps were divided by their largest value",
+    "the map was lifted": "maps were lifted to 0 and divided by their largest value",
+    "scored without a label": "were scored without a label that the scorer knows",
+}

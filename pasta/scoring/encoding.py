@@ -36,11 +36,14 @@ class ExplanationEncoder:
     def statistics(self, images: Many, some: NDArray[np.int64]) -> Floats:
         """What images look like; one that several maps explain is looked at once."""
         digests = [_digest(images.items[row]) for row in some]
+        different = {digest: images.items[row] for digest, row in zip(digests, some, strict=True)}
+        by_size: dict[tuple[int, ...], list[bytes]] = {}
+        for digest, image in different.items():
+            by_size.setdefault(image.shape, []).append(digest)
         found: dict[bytes, Floats] = {}
-        for digest, row in zip(digests, some, strict=True):
-            if digest not in found:
-                image = torch.from_numpy(np.ascontiguousarray(images.items[row]))
-                found[digest] = image_statistics(image[None], self.encoder.size)[0]
+        for own in by_size.values():
+            together = torch.from_numpy(np.stack([different[digest] for digest in own]))
+            found.update(zip(own, image_statistics(together, self.encoder.size), strict=True))
         return np.stack([found[digest] for digest in digests])
 
     def pictures(

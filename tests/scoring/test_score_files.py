@@ -179,8 +179,9 @@ def test_photographs_of_any_name_are_scored_without_a_label(tmp_path: Path) -> N
         ]
         assert one["notes"][1].startswith("the map was divided by")
     page = " ".join(run(str(folder)).stdout.split())
-    assert "Note: the map was resized from 8 x 8 to 32 x 32." in page
-    assert "Note: scored without a label: none was given." in page
+    assert "Note: 2 of 2 maps were resized to their images." in page
+    assert "Note: 2 of 2 maps were divided by their largest value." in page
+    assert "Note: 2 of 2 were scored without a label that the scorer knows." in page
     Image.fromarray(pictures(1)[0]).save(folder / "first.png")
     with pytest.raises(InputError, match=r"there are first.png and first.jpg"):
         run(str(folder))
