@@ -13,12 +13,13 @@ from pasta import store, tables
 from pasta.compute import limit_threads
 from pasta.config import Params, load_params
 from pasta.layout import TABLE, groups
+from pasta.models.clip import FOLDER as CLIP
 from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import collect, held_out_ratio
-from pasta.scoring.public import save_public, train_public
+from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
 from pasta.scoring.studies import (
@@ -61,9 +62,14 @@ def main() -> None:
         note = "Votes are simulated." if given["simulated"].any() else ""
         reached = _write(results, wanted, params, root / DATA / "score", note)
     track(wanted, results, [labels, votes])
-    public = train_public(collect(every, known), params)
+    material = collect(every, known)
+    size = material.embedded(params.embedding)[0].encoder["size"]
+    looks = describe_images(every, size, params.scoring.public.described)
+    public = train_public(material, params, looks)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
-    save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
+    encoder = root / CLIP if params.embedding.weights == "trained" else None
+    reached_here = reached[params.scoring.public.scorer]
+    save_public(public, params, md5s, reached_here, root / FOLDER, encoder)
     settings = params.scoring.public.model_dump()
     with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
         log_served(root / FOLDER)
