@@ -60,5 +60,5 @@ def _tabulate(frame: pd.DataFrame) -> dict[str, Any]:
         covers=np.where(frame["covers"], "yes", "no"),
         found=np.where(nothing, "", np.where(frame["found"], "yes", "no")),
     )
-    columns = "effect parameter planted:signed expected:signed estimate:signed low:interval"
+    columns = "effect parameter planted:signed expected:0.00 estimate:0.00 low:interval"
     return cells(shown, f"{columns} covers found")
