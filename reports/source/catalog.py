@@ -8,6 +8,7 @@ is a module of ``reports/source/pages`` that registers itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -30,6 +31,7 @@ from reports.source.pages.overview import (
 )
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
+from reports.source.planted import describe_planted
 from reports.source.typesetting import Report, typeset
 
 FOLDER = FIGURES.parent
@@ -47,7 +49,11 @@ def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)
     reads = entry.metadata["reads"]
-    report = entry.value(Data(base, reads, entry.metadata.get("figures", ())))
+    data = Data(base, reads, entry.metadata.get("figures", ()))
+    report = entry.value(data)
+    if report.simulated:
+        planted = describe_planted(name, data.parts)
+        report = replace(report, content={**report.content, "planted": planted})
     typeset(report, file, provenance(base, reads))
     return file
 

@@ -124,7 +124,25 @@ def test_ages_written_as_text_are_read() -> None:
     people = pd.DataFrame({"rater": list("abc"), "age": [" 24", "31.0", "n/a"]})
     found, notes = demographics(people, list("abcd"))
     assert found["age_group"].tolist() == ["under 25", "30-39", None, None]
-    assert "1 of 4 without age" in notes["age"] and "'n/a'" in notes["age"]
+    assert "2 of 4 without age (1 by a word: 'n/a')" in notes["age"]
+
+
+@pytest.mark.parametrize("word", ["CONSENT_REVOKED", "Prefer not to say", "NA", "unknown",
+                                  "DATA_EXPIRED", "Not-Stated", "n/a", " "])  # fmt: skip
+def test_a_word_for_nothing_is_no_sex_no_country_and_no_age(word: str) -> None:
+    ratings, people, _ = simulate(Study(raters=12, samples=40, sex=1.0), 0)
+    people = people.astype({"sex": object, "country": object, "age": object})
+    people.loc[:1, ["sex", "country", "age"]] = word
+    known, notes = demographics(people, people["rater"].tolist())
+    assert (
+        known.loc[:1, ["sex", "country"]].isna().all(axis=None) and known["age"].isna().sum() == 2
+    )
+    assert all("2 of 12 without" in notes[name] for name in ("sex", "country", "age"))
+    if word.strip():
+        assert f"(2 by a word: {word!r})" in notes["sex"]
+    tests = group_tests(ratings, people, permutations=200)
+    sex = tests[(tests["factor"] == "sex") & (tests["item"] == "all")]
+    assert set(sex["effect"]) == {"difference"} and sex["p_equivalence"].notna().all()
 
 
 def test_age_groups_have_no_gaps() -> None:
