@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import AsJson, Question, Scorer, TableFile, require_table
+
 if TYPE_CHECKING:
     from pasta.scoring.files import Listed
     from pasta.scoring.score import PastaScore, Scores
@@ -21,20 +23,17 @@ def score(
             metavar="DIR", help="files named `{dataset}_{id}_{label}.npy` (or `.json`, `.png`)"
         ),
     ],
-    question: Annotated[
-        str | None, typer.Option(help="a question answered with stars; default: the main one")
-    ] = None,
-    scorer: Annotated[
-        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
-    ] = None,
+    question: Question = None,
+    scorer: Scorer = None,
     images: Annotated[
-        Path | None, typer.Option(help="where the images of the maps are, if not beside them")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="where the images of the maps are, if not beside them"),
     ] = None,
     signed: Annotated[
         bool, typer.Option("--signed", help="maps go from -1 to 1, negative is against the class")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="one line for each file")] = False,
+    out: TableFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Predict how people would rate explanations, without a user study.
 
@@ -42,8 +41,7 @@ def score(
     `{concept: value}`) or explanations already drawn (only `.png`). Prints the mean with a
     bootstrap interval and the place among the techniques that the scorer was trained on.
     """
-    if as_json and as_csv:
-        raise typer.BadParameter("give either --json or --csv")
+    require_table(out)
     from pasta.scoring.files import KNOWN, list_folder
     from pasta.scoring.score import PastaScore
     from pasta.scoring.stored import FOLDER, load_scorer
@@ -59,14 +57,16 @@ def score(
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)
     _warn(scores, listed)
+    if out is not None:
+        _write(report, out)
     if as_json:
         import json
 
         typer.echo(json.dumps(report, indent=2))
-    elif as_csv:
-        _print_csv(report)
-    else:
-        _print(report)
+        return
+    _print(report)
+    if out is not None:
+        typer.echo(f"wrote {out}")
 
 
 def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
@@ -177,7 +177,7 @@ def _print(report: dict[str, Any]) -> None:
         for one in report["scores"][:_SHOWN]
     ]
     more = len(report["scores"]) - len(rows)
-    caption = f"and {more} more (--csv and --json list all)" if more else None
+    caption = f"and {more} more (--out and --json have all)" if more else None
     columns = ("file", "stars", "90 % interval", "note")
     print_table(report["question"], columns, rows, numbers=columns[1:3], caption=caption)
     interval = (
@@ -195,16 +195,23 @@ def _print(report: dict[str, Any]) -> None:
         console().print(f"The scorer has {report['origin']}.")
 
 
-def _print_csv(report: dict[str, Any]) -> None:
-    import csv
-    import sys
+def _write(report: dict[str, Any], out: Path) -> None:
+    import pandas as pd
 
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(("file", "score", "low", "high", "familiar", "status"))
-    for one in report["scores"]:
-        low, high = one["interval"] or ("", "")
-        value = "" if one["score"] is None else one["score"]
-        out.writerow((one["file"], value, low, high, str(one["familiar"]).lower(), one["status"]))
+    from pasta.commands.show import write_table
+
+    rows = [
+        (
+            one["file"],
+            one["score"],
+            *(one["interval"] or (None, None)),
+            one["familiar"],
+            one["status"],
+        )
+        for one in report["scores"]
+    ]
+    columns = ["file", "score", "low", "high", "familiar", "status"]
+    write_table(pd.DataFrame(rows, columns=columns), out)
 
 
 _SHOWN = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import mlflow
@@ -16,8 +17,10 @@ from PIL import Image
 from ruamel.yaml import YAML
 
 from pasta import store, tables
+from pasta.errors import InputError
 from pasta.layout import find_group, groups
 from pasta.models.catalog import ORDER
+from pasta.pinned import require_inputs, stage_inputs, stage_names
 from pasta.studies.ratings import tables as rating_tables
 from pasta.tracking import locked_md5s
 from tests.conftest import Runner, copy_project, runner
@@ -316,6 +319,34 @@ def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> No
     assert len(tasks) == pd.read_csv(project / "plan.csv")["sample_id"].nunique()
     with Image.open(project / tasks[0]["data"]["strong_changed"].partition("=")[2]) as picture:
         assert picture.width > 300
+
+
+def test_every_stage_notices_a_flipped_byte_in_any_kind_of_file_that_it_reads(
+    run: Runner, project: Path
+) -> None:
+    for stage in stage_names(project):
+        require_inputs(stage, project)
+        for file in _one_of_each_kind(project / path for path in stage_inputs(stage, project)):
+            before = file.read_bytes()
+            damaged = bytearray(before)
+            damaged[len(damaged) // 2] ^= 1
+            file.write_bytes(damaged)
+            with pytest.raises(InputError, match="was changed after it was made") as caught:
+                require_inputs(stage, project)
+            file.write_bytes(before)
+            assert caught.value.file in (file, file.parent), stage
+
+
+def _one_of_each_kind(places: Iterable[Path]) -> list[Path]:
+    """A file of each suffix in each of these places that stages have made."""
+    made = [place for place in places if {"data", "figures"} & set(place.parts)]
+    found = {
+        (place, file.suffix): file
+        for place in made
+        for file in ([place] if place.is_file() else sorted(place.rglob("*")))
+        if file.is_file() and file.stat().st_size
+    }
+    return list(found.values())
 
 
 def test_a_change_of_a_helper_far_from_the_method_gives_new_maps(
