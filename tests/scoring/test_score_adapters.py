@@ -64,7 +64,7 @@ def test_attributions_may_have_their_channels_last(score: PastaScore) -> None:
 
 
 def test_quantus_can_ask_what_kind_of_metric_it_is(score: PastaScore) -> None:
-    from quantus.metrics.robustness import MaxSensitivity
+    from quantus.metrics.robustness.max_sensitivity import MaxSensitivity
 
     metric = QuantusPastaScore(score, CLASSES)
     other = MaxSensitivity(disable_warnings=True)
