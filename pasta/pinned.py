@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -123,12 +124,17 @@ def _digest(place: Path, found: dict[str, str]) -> str:
 
 def _listing(md5: str, root: Path) -> dict[str, str] | None:
     """The files of a pinned folder, from DVC's cache; None if the cache has it no more."""
-    asked = [sys.executable, "-m", "dvc", "cache", "dir"]
-    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603
-    file = root / done.stdout.strip() / "files" / "md5" / md5[:2] / md5[2:]
-    if done.returncode or not md5.endswith(".dir") or not file.is_file():
+    file = _cache(root) / "files" / "md5" / md5[:2] / md5[2:]
+    if not md5.endswith(".dir") or not file.is_file():
         return None
     return {entry["relpath"]: entry["md5"] for entry in json.loads(file.read_text())}
+
+
+@lru_cache(maxsize=4)  # DVC takes a second to start
+def _cache(root: Path) -> Path:
+    asked = [sys.executable, "-m", "dvc", "cache", "dir"]
+    done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=False)  # noqa: S603
+    return root / done.stdout.strip()
 
 
 def _pinned_outputs(root: Path) -> Iterator[Output]:

@@ -10,11 +10,13 @@ import typer
 
 def report(
     name: Annotated[
-        str | None, typer.Argument(help="overview, agreement, ...; without it, all of them")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="overview, agreement, ...; without it, all of them"),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="open the PDFs that are there")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="build the PDFs into this folder, from the tables here")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="build the PDFs there, from the tables here"),
     ] = None,
 ) -> None:
     """List the reports, open them, or build them elsewhere.

@@ -34,6 +34,7 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, forward_rows, scorer_of
 from pasta.metrics.own.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
+from pasta.progress import late_bar
 from pasta.registry import did_you_mean
 from pasta.sections import Section
 
@@ -298,13 +299,14 @@ def measure(
         )
         for one, own in zip(wanted, settings, strict=True)
     ]
-    with evaluating(inputs.model):
+    with evaluating(inputs.model), late_bar("measure", len(inputs) * len(found)) as line:
         scorer = _look_at_model(inputs, names, softmax)
         for part in inputs.chunks():
             whole = _make_batch(inputs, part, names, scorer, seed, batch_size)
             batches: dict[tuple[Any, ...], Batch] = {}
             for one, own in zip(found, settings, strict=True):
                 _measure_part(one, own, whole, part, batches)
+                line.advance(part.stop - part.start, words=one.name)
     return found
 
 

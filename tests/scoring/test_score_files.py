@@ -139,14 +139,16 @@ def test_the_place_follows_the_direction_of_the_question(tmp_path: Path) -> None
 
 def test_csv_and_the_page_for_people(tmp_path: Path) -> None:
     folder = maps_in(tmp_path / "maps")
-    rows = list(csv.DictReader(io.StringIO(run(str(folder), "--csv").stdout)))
+    table = tmp_path / "scores.csv"
+    assert f"wrote {table}" in run(str(folder), "--out", str(table)).stdout
+    rows = list(csv.DictReader(io.StringIO(table.read_text())))
     assert [row["file"] for row in rows] == [f"{name}.npy" for name in NAMES]
     assert all(1 <= float(row["low"]) <= float(row["score"]) <= float(row["high"]) for row in rows)
     page = run(str(folder), "--question", "Q3").stdout
     assert "mean of 4" in page
     assert "95 % CI" in page
     assert "among the 3 techniques" in page
-    assert run(str(folder), "--json", "--csv").exit_code == 2
+    assert run(str(folder), "--out", "scores.txt").exit_code == 2
 
 
 def test_images_may_be_elsewhere_and_concepts_need_none(tmp_path: Path) -> None:
