@@ -18,6 +18,7 @@ PER = 100.0  # effects are given per hundred units
 LEAST = 10  # units that a rater must have rated
 MOST_EXACT = 2**16  # up to so many flips of signs, those of 16 raters, are all tried
 BREAK_SECONDS = 1800.0  # a longer gap is a break, not a slow answer
+ROUNDING = 1e-6  # a slope below this is that of the arithmetic, not of a rater
 
 EFFECTS = ("drift", "fatigue", "speed", "same_answer", "carry_over")
 
@@ -169,7 +170,7 @@ def _rater(mine: pd.DataFrame) -> dict[str, float]:
         paced = np.where((gaps > 0) & (gaps < BREAK_SECONDS), np.log(gaps), np.nan)
     several = mine["answers"].to_numpy() > 1
     same = np.where(several, mine["low"].to_numpy() == mine["high"].to_numpy(), np.nan)
-    level = excess - _line(excess, position)
+    level = np.round(excess - _line(excess, position), 9)  # nothing is left of a straight line
     return {
         "drift": _slope(excess, position),
         "fatigue": _slope(mine["distance"].to_numpy(np.float64), position),
@@ -190,7 +191,8 @@ def _slope(y: Vector, x: Vector) -> float:
     if known.sum() < LEAST or np.ptp(x[known]) == 0:
         return float("nan")
     centred = x[known] - x[known].mean()
-    return float(centred @ y[known] / (centred @ centred))
+    slope = float(centred @ y[known] / (centred @ centred))
+    return slope if abs(slope) > ROUNDING else 0.0
 
 
 def _line(y: Vector, x: Vector) -> Vector:
