@@ -60,7 +60,7 @@ def test_rounding_is_no_effect() -> None:
     found = order_effects(frame).set_index("effect")
     assert found["p"].isna().all()
     assert (found["estimate"].drop("carry_over") == 0).all()
-    assert np.isnan(found.loc["carry_over", "estimate"])
+    assert found["estimate"].isna()["carry_over"]
 
 
 def test_carry_over_of_half_a_star_is_found() -> None:
