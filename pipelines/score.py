@@ -17,7 +17,8 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.material import collect
+from pasta.scoring.held_out import held_out_predictions
+from pasta.scoring.material import Material, collect
 from pasta.scoring.public import save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
@@ -35,6 +36,7 @@ from pasta.scoring.studies import (
 from pasta.stage import run_stage
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.ratings.tables import LABELS, VOTES
+from pasta.studies.source import read_source, write_source
 from pasta.tracking import file_md5, require_tracking, tracked_run
 from reports.source.plots.score import score_figure
 from reports.source.plots.style import style
@@ -47,6 +49,7 @@ def main() -> None:
     root, params = project_root(), load_params()
     folder, every = root / DATA / "votes" / NAME, groups(params, root)
     labels, votes = folder / "labels.parquet", folder / "votes.parquet"
+    source = read_source(folder)
     tables_read = [labels, *(group.explanations / TABLE for group in every)]
     inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
@@ -58,13 +61,27 @@ def main() -> None:
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
         reached = _write(results, wanted, params, root / DATA / "score", note)
+    write_source(source, root / DATA / "score")
     track(wanted, results, [labels, votes])
-    public = train_public(collect(every, known), params)
+    material = collect(every, known)
+    _write_predictions(material, wanted, params, root / DATA / "score")
+    public = train_public(material, params)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
     settings = params.scoring.public.model_dump()
     with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
         log_served(root / FOLDER)
+
+
+def _write_predictions(
+    material: Material, wanted: Sequence[Setup], params: Params, out: Path
+) -> None:
+    """Write what scorers of the public kind predict for explanations they have not seen."""
+    main = [one for one in wanted if one.study == "main"]
+    own = next(one for one in main if one.level == params.scoring.public.scorer)
+    seeds = range(params.scoring.split.seeds)
+    found = held_out_predictions(material, own, params.scoring, seeds)
+    found.to_csv(out / "predictions.csv", index=False, lineterminator="\n", float_format="%.4f")
 
 
 def _write(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pandas as pd
+
 from pasta import store
 from pasta.config import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
 from pasta.studies.batches import merged, project_batches, write_tables
 from pasta.studies.registry import load_study
+from pasta.studies.source import describe_source, write_source
 from pasta.tracking import tracked_run
 
 
@@ -36,7 +41,14 @@ def main(name: str) -> None:
         made = {table.name: frame for table, frame in outcomes}
         about = study.summarise(answers, made) if study.summarise is not None else {}
         store.write_json({"batches": len(sources), **about}, out / "annotations.json")
+        write_source(describe_source(out, _simulated_share(answers)), out)
         run.log_metrics({table: len(part) for table, part in answers.items()})
+
+
+def _simulated_share(answers: Mapping[str, pd.DataFrame]) -> float:
+    """The share of simulated ones among all answers of a study."""
+    marks = [frame["simulated"] for frame in answers.values() if "simulated" in frame]
+    return float(pd.concat(marks).astype(bool).mean()) if any(map(len, marks)) else 0.0
 
 
 if __name__ == "__main__":
