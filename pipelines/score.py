@@ -17,8 +17,7 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.held_out import held_out_predictions
-from pasta.scoring.material import Material, collect
+from pasta.scoring.material import collect
 from pasta.scoring.public import save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
@@ -56,16 +55,16 @@ def main() -> None:
     given, known = store.read(votes, VOTES), store.read(labels, LABELS)
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
-            results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
+            results, predicted = run_setups(
+                every, labels, wanted, params.scoring, partial(say, "parts"), kept
+            )
         others = people(given, known, params.annotations.ties)
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
-        reached = _write(results, wanted, params, root / DATA / "score", note)
+        reached = _write(results, predicted, wanted, params, root / DATA / "score", note)
     write_source(source, root / DATA / "score")
     track(wanted, results, [labels, votes])
-    material = collect(every, known)
-    _write_predictions(material, wanted, params, root / DATA / "score")
-    public = train_public(material, params)
+    public = train_public(collect(every, known), params)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
     settings = params.scoring.public.model_dump()
@@ -73,22 +72,17 @@ def main() -> None:
         log_served(root / FOLDER)
 
 
-def _write_predictions(
-    material: Material, wanted: Sequence[Setup], params: Params, out: Path
-) -> None:
-    """Write what scorers of the public kind predict for explanations they have not seen."""
-    main = [one for one in wanted if one.study == "main"]
-    own = next(one for one in main if one.level == params.scoring.public.scorer)
-    seeds = range(params.scoring.split.seeds)
-    found = held_out_predictions(material, own, params.scoring, seeds)
-    found.to_csv(out / "predictions.csv", index=False, lineterminator="\n", float_format="%.4f")
-
-
 def _write(
-    results: pd.DataFrame, wanted: Sequence[Setup], params: Params, out: Path, note: str
+    results: pd.DataFrame,
+    predicted: pd.DataFrame,
+    wanted: Sequence[Setup],
+    params: Params,
+    out: Path,
+    note: str,
 ) -> dict[str, Any]:
     """Write tables and the figure; returns what each scorer has reached."""
     store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
+    predicted.to_csv(out / "predictions.csv", index=False, lineterminator="\n", float_format="%.4f")
     summarised = summarise(results, KEYS)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]

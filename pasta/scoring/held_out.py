@@ -10,58 +10,40 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta.scoring.base import STARS, Predicted, Rated
-from pasta.scoring.material import Material, split
-from pasta.scoring.settings import ScoringParams
-from pasta.scoring.studies import Setup, fit_all, settings_of
 
 SHARES = [f"p{star}" for star in STARS]
 COUNTS = [f"n{star}" for star in STARS]
 
 
-def held_out_predictions(
-    material: Material, setup: Setup, scoring: ScoringParams, seeds: Sequence[int]
+def list_predictions(
+    answer: Predicted, test: Rated, questions: Sequence[str], samples: pd.DataFrame
 ) -> pd.DataFrame:
-    """Predict the test part of every split by a scorer that was trained on its training part.
+    """Predictions beside labels and votes, one row for each explanation and question.
 
     Parameters
     ----------
-    material
-        The rated explanations.
-    setup, scoring
-        The scorer, its features and the way to split.
-    seeds
-        One split each. An explanation may be in the test part of several splits.
+    answer, test
+        What a scorer says of some explanations, and their votes.
+    questions
+        Those of the columns of both.
+    samples
+        What identifies the explanations, a row each.
 
     Returns
     -------
-    DataFrame with sample_id, dataset, seed, question, label, stars (predicted), low, high (of the
-    label, NaN without intervals), p1 to p5 (predicted share of each star among the votes, NaN if
+    DataFrame with the columns of ``samples``, question, label, stars (predicted), low, high (of the
+    label; NaN without intervals), p1 to p5 (predicted share of each star among the votes; NaN if
     the scorer predicts none), n1 to n5 (votes). Explanations without votes on a question are left
     out.
     """
-    rated, rows = material.rated(
-        setup.embedding, setup.aggregate, setup.with_label, setup.questions
-    )
-    samples = material.samples.iloc[rows].reset_index(drop=True)
-    parts = [split(samples, setup.split, scoring.split.train, seed) for seed in seeds]
-    fitted = fit_all(
-        setup.scorer,
-        [rated.at(part.train) for part in parts],
-        [rated.at(part.validation) for part in parts],
-        settings_of(setup.scorer, scoring),
-        seeds,
-    )
     frames = []
-    for seed, part, one in zip(seeds, parts, fitted, strict=True):
-        test, own = rated.at(part.test), samples.iloc[part.test][["sample_id", "dataset"]]
-        answer = one.predict(test.features)
-        for column, question in enumerate(setup.questions):
-            frame = own.assign(seed=seed, question=question, **_columns(test, answer, column))
-            frames.append(frame[frame["label"].notna()])
+    for column, question in enumerate(questions):
+        frame = samples.assign(question=question, **_columns(answer, test, column))
+        frames.append(frame[frame["label"].notna()])
     return pd.concat(frames, ignore_index=True)
 
 
-def _columns(test: Rated, answer: Predicted, column: int) -> dict[str, NDArray[Any]]:
+def _columns(answer: Predicted, test: Rated, column: int) -> dict[str, NDArray[Any]]:
     empty = np.full(len(test), np.nan)
     shares = np.full((len(test), len(STARS)), np.nan)
     if answer.distribution is not None:

@@ -68,7 +68,7 @@ def paper_heatmap(rows: pd.DataFrame) -> Figure | None:
     """The paper's correlations beside ours.
 
     ``rows`` has metric (its title), question, quantity ("Pearson" or "Spearman"), paper_value,
-    ours, verdict. Ours are bold where the paper's number lies inside their interval.
+    ours, verdict. Ours are bold where they agree.
     """
     own = rows[rows["quantity"] == _METHOD.capitalize()]
     if own.empty:
