@@ -36,6 +36,7 @@ from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.ratings.simulation.expected import standard_properties
+from pasta.studies.source import read_source, write_source
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
 from reports.source.pages.overview import headline_numbers
@@ -60,6 +61,7 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
         found = analysis.value(here, params)
         store.write_csvs(found, out / name)
+        write_source(read_source(project_root() / VOTES), out / name)
         _track(run, name, found, out / name)
 
 

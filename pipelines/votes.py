@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pandas as pd
 import typer
 
 from pasta import store
@@ -10,6 +13,7 @@ from pasta.paths import project_root
 from pasta.stage import run_stage
 from pasta.studies.batches import left_out, merged, project_batches, write_tables
 from pasta.studies.registry import load_study
+from pasta.studies.source import describe_source, write_source
 from pasta.tracking import tracked_run
 
 
@@ -43,7 +47,14 @@ def main(name: str) -> None:
             typer.echo(f"{gave_way:,} simulated answers give way to those of people")
         about |= {"batches": len(sources), "simulated_left_out": gave_way}
         store.write_json(about, out / "annotations.json")
+        write_source(describe_source(out, _simulated_share(answers)), out)
         run.log_metrics({table: len(part) for table, part in answers.items()})
+
+
+def _simulated_share(answers: Mapping[str, pd.DataFrame]) -> float:
+    """The share of simulated ones among all answers of a study."""
+    marks = [frame["simulated"] for frame in answers.values() if "simulated" in frame]
+    return float(pd.concat(marks).astype(bool).mean()) if any(map(len, marks)) else 0.0
 
 
 if __name__ == "__main__":
