@@ -18,6 +18,7 @@ from pasta.studies.ratings.settings import MAIN
 from reports.source.format import bounded, cells, interval, listed, number, p_value
 from reports.source.names import (
     LEAVE_ONE_OUT,
+    metric_title,
     metric_titles,
     scorer_name,
     technique_name,
