@@ -10,6 +10,7 @@ from pasta import store
 from pasta.config import load_params
 from pasta.paths import BEFORE, FIGURES, HEADLINES, NUMBERS, project_root, stage_folder
 from pasta.stage import run_stage
+from pasta.studies.source import write_source
 from reports.source.changes import compare_versions
 from reports.source.data import ANALYSES, APPLICATIONS, COMPARED, SCORE, Data
 from reports.source.numbers import choose_headlines, collect_numbers, split_topics
@@ -26,6 +27,7 @@ def main() -> None:
     store.write_json(choose_headlines(numbers), root / HEADLINES)
     before = split_topics(pd.read_csv(root / BEFORE))
     store.write_csvs({COMPARED: compare_versions(before, numbers)}, stage_folder("headlines"))
+    write_source(data.source, stage_folder("headlines"))
     drawn = stage_folder("applications") / "steering" / "pictures" / "readme.jpg"
     with store.atomic(root / FIGURES / "steering.jpg") as temporary:
         shutil.copy(drawn, temporary)

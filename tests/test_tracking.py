@@ -35,6 +35,7 @@ def inside(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a copy of the project, as a stage does."""
     monkeypatch.chdir(project)
     monkeypatch.delenv("DVC_STAGE", raising=False)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)  # MLflow sets it in its process
     monkeypatch.setenv("DVC_EXP_NAME", "wild-guess")
     return project
 

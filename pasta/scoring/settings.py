@@ -94,6 +94,11 @@ class SplitParams(Section):
     train: Fraction = 0.7
     seeds: Count = 10
 
+    @property
+    def test_to_train(self) -> float:
+        """Units of the test part for each one of training; what is left is for validation."""
+        return (1 - self.train) / (2 * self.train)
+
 
 class StudiesParams(Section):
     """Levels of the ablations (P1, Tables 4 and 15); embedding.variants has the others."""
@@ -113,6 +118,9 @@ class PublicParams(Section):
 
     scorer: str = "ordinal"
     train: Fraction = 0.8  # of images and of techniques; the other images x techniques calibrate
+    # of the explanations that it learns without their label, so that it can do without one
+    label_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    described: Count = 500  # images of each dataset that say what familiar images look like
 
 
 SCORERS = ("constant", "global-mean", "handcrafted", "pasta-linear", "pasta-mlp", "ordinal")

@@ -242,14 +242,11 @@ def _scorers(tables: Tables | None, public: str, split: SplitParams) -> pd.DataF
 def _margin(sd: pd.Series, n: pd.Series, split: SplitParams) -> pd.Series:
     """Half of the 95 % interval of a mean over splits, which share their data.
 
-    The variance is that of the corrected resampled t test (doi:10.1023/A:1024068626366): the sizes
-    of test and training set say how much two splits have in common.
+    The variance is that of the corrected resampled t test (doi:10.1023/A:1024068626366), as in
+    :func:`analysis.splits.corrected_t_test`.
     """
-    crossed = split.by in ("image_and_technique", "dataset_and_technique")
-    rest, learned = 1 - split.train, split.train
-    ratio = (rest**2 / 2) / learned**2 if crossed else (rest / 2) / learned
     quantile = stats.t.ppf(0.975, np.maximum(n - 1, 1))
-    return pd.Series(quantile * sd * np.sqrt(1 / n + ratio), sd.index)
+    return pd.Series(quantile * sd * np.sqrt(1 / n + split.test_to_train), sd.index)
 
 
 def _gains(applications: Parts) -> Iterator[dict[str, Any]]:
