@@ -109,7 +109,8 @@ def _print(found: Best) -> None:
 def _note(one: Ranked) -> str:
     if one.place is None:
         return f"shows nothing ({one.answer.status})"
-    return "" if one.score.familiar else "unlike what the scorer was trained on"
+    words = [] if one.score.familiar else ["unlike what the scorer was trained on"]
+    return ", ".join(words if one.score.informative else [*words, "no information"])
 
 
 def _plain(found: Best, target: Path) -> dict[str, Any]:
@@ -131,6 +132,8 @@ def _plain(found: Best, target: Path) -> dict[str, Any]:
                 if one.place is None or one.score.low is None
                 else [one.score.low, one.score.high],
                 "familiar": one.score.familiar,
+                "informative": one.score.informative,
+                "notes": list(one.score.notes),
                 "status": one.answer.status,
             }
             for one in found.ranked

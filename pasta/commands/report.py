@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+SOURCE = "reports/source"  # texts and figures: changes that are to be tried are no stale results
+
 
 def report(
     name: Annotated[
@@ -23,11 +25,13 @@ def report(
 
     `pasta report agreement --open` opens what `dvc repro` has made and changes nothing. To try a
     changed text or figure, `pasta report agreement --out /tmp` builds it without computing
-    anything anew; `dvc repro` brings the PDFs in `reports/` up to date.
+    anything anew; if stages before it are not up to date, every page says so. `dvc repro` brings
+    the PDFs in `reports/` up to date.
     """
     from pasta.commands.show import console, print_table
     from pasta.errors import PastaError
     from pasta.paths import FIGURES, project_root
+    from pasta.pipeline_state import stale_stages
     from pasta.progress import bar
     from pasta.registry import did_you_mean
     from reports.source.catalog import build, names
@@ -43,9 +47,12 @@ def report(
         for one in wanted:
             _require_made(one, root)
         out.mkdir(parents=True, exist_ok=True)
+        stale = stale_stages(root, [f"report@{one}" for one in wanted], but=[SOURCE])
+        if stale:
+            console().print(f"not up to date, as every page will say: {', '.join(stale)}")
         with bar("reports", len(wanted), "PDFs") as line:
             for one in wanted:
-                build(one, out=out / f"{one}.pdf")
+                build(one, out=out / f"{one}.pdf", stale=stale)
                 line.advance(words=one)
     here = {one: (out or folder) / f"{one}.pdf" for one in wanted}
     if not show:

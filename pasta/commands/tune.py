@@ -113,7 +113,7 @@ def _tuned(
     from math import prod
 
     from pasta.applications.prepared.candidates import open_table
-    from pasta.applications.simulated_judge import judges_of
+    from pasta.applications.simulated_judge import judges_of, planted_folder
     from pasta.applications.tuning import log_candidate, log_tuned
     from pasta.applications.tuning import tune as search
     from pasta.datasets.stored import open_dataset
@@ -121,7 +121,6 @@ def _tuned(
     from pasta.pinned import require_pinned
     from pasta.progress import bar
     from pasta.scoring.score import PastaScore
-    from pasta.studies.ratings.settings import NAME
     from pasta.tracking import tracked_run
 
     root = project_root()
@@ -130,7 +129,7 @@ def _tuned(
     metric = PastaScore.load(question, scorer)
     table = open_table(technique, values, groups, params, root, numbers, "--search + --held-out")
     datasets = {group.dataset: open_dataset(group.images) for group in groups}
-    judges = judges_of(root / DATA / "simulate" / NAME / "planted", question, datasets)
+    judges = judges_of(planted_folder(root / DATA), question, datasets)
     total = prod(len(own) for own in values.values())
     about = {
         "technique": technique.key,

@@ -130,6 +130,23 @@ def explain(
     For each method its maps (n, height, width), or (n, *spatial), as people see them: from 0 to 1
     and, for methods with a sign, from -1 to 1. A map that is constant or not a number is all zero.
     With ``return_status`` also a list for each method: ``ok``, ``zero``, ``constant`` or ``nan``.
+
+    Examples
+    --------
+    A network that adds up all pixels finds the bright one:
+
+    >>> from pasta import explain
+    >>> network = nn.Sequential(
+    ...     nn.Conv2d(3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 2)
+    ... )
+    >>> for weights in network.parameters():
+    ...     _ = nn.init.ones_(weights)
+    >>> image = torch.zeros(1, 3, 3, 3)
+    >>> image[..., 1, 2] = 1
+    >>> explain(network, image, targets=[0], target_layer="0")["gradcam"]
+    array([[[0., 0., 0.],
+            [0., 0., 1.],
+            [0., 0., 0.]]], dtype=float32)
     """
     if isinstance(model, torch.jit.ScriptModule):
         raise PastaError(

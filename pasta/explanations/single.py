@@ -70,7 +70,7 @@ def _explain(
         lambda part: images[part],
         torch.tensor([target]),
         params.explanations.methods,
-        params.seed,
+        params.seeds.explaining,
         budget=params.explanations.budget,
     )
     by_method = {one.method: one for one in ours}

@@ -537,6 +537,25 @@ def evaluate(
     -------
     Values (n,), NaN where there is none; with ``return_status`` also the statuses. Without, a
     warning counts what Quantus could not measure, and why.
+
+    Examples
+    --------
+    Gini's index of a map with one or two of four pixels:
+
+    >>> from pasta import evaluate
+    >>> evaluate("sparseness", maps=[[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]])
+    array([0.75, 0.5 ])
+
+    A model that looks for a bright pixel. The first map removes it first, the second one last, so
+    that the model's probability is 1, 0, 0, 0, 0 or 1, 1, 1, 1, 0:
+
+    >>> def probabilities(images):
+    ...     bright = images.amax(dim=(1, 2, 3))
+    ...     return torch.stack([1 - bright, bright], dim=1)
+    >>> images = torch.tensor([[0.0, 0.0], [0.0, 1.0]]).expand(2, 3, 2, 2)
+    >>> maps = [[[0.0, 1.0], [2.0, 3.0]], [[3.0, 2.0], [1.0, 0.0]]]
+    >>> evaluate("deletion", maps=maps, model=probabilities, images=images, steps=4)
+    array([0.125, 0.875])
     """
     inputs = Inputs(maps, images, targets, masks, model, explainer, modality=modality)
     [found] = measure(

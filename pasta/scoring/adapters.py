@@ -41,7 +41,7 @@ class QuantusPastaScore:
         Whose classes they are; None allows those of all.
     abs, normalise
         As in Quantus. Normalised maps are what people see: from 0 to 1 or, if ``signed``, from -1
-        to 1; without, they must already be so.
+        to 1; without, only maps of another range are converted.
     signed
         Negative attributions speak against the class; else they are the least of the map.
     prepare

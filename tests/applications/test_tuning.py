@@ -263,7 +263,7 @@ class TestMaps:
                 lambda part: fresh.images[part],
                 subject.targets,
                 methods.model_copy(update={"lime": changed}),
-                small.params.seed,
+                small.params.seeds.explaining,
             )
             [part] = attributions(work, ["lime"])
             own = subject.shown({"kernel_width": width, "penalty": penalty})

@@ -50,6 +50,7 @@ def test_preferences_are_turned_as_the_protocol_of_the_study_says(
         rating_tables.RANKED.name: pd.DataFrame(
             columns=["annotator_id", "question", "item", "position"]
         ).astype({"position": float}),
+        rating_tables.ANNOTATORS.name: pd.DataFrame({"annotator_id": [f"a{n}" for n in range(4)]}),
         tables.EXPLANATIONS.name: samples.assign(kind="saliency"),
     }
     monkeypatch.setattr(store, "read", lambda path, table: read[table.name])  # noqa: ARG005

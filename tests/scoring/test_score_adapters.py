@@ -105,8 +105,10 @@ def test_the_quantus_metric_names_bad_input(score: PastaScore) -> None:
     with pytest.raises(PastaError, match="before it was normalised"):
         metric(None, 3 * images() - 1, TARGETS, heat(4))
     plain = QuantusPastaScore(score, CLASSES, normalise=False)
-    with pytest.raises(PastaError, match="expected 0 to 1"):
-        plain(None, images(), TARGETS, 2 * heat(4))
+    with pytest.raises(PastaError, match="map 0: 1024 of 1024 values are NaN"):
+        plain(None, images(), TARGETS, heat(4) * np.nan)
+    doubled = plain(None, images(), TARGETS, 2 * heat(4))
+    assert doubled == pytest.approx(plain(None, images(), TARGETS, heat(4)), abs=1e-4)
 
 
 def test_it_goes_into_quantus_evaluate_like_its_own_metrics(score: PastaScore) -> None:

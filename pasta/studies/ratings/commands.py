@@ -55,7 +55,7 @@ def plan(
         candidates,
         annotators or settings.annotators,
         votes or settings.votes,
-        params.seed if seed is None else seed,
+        params.seeds.simulating if seed is None else seed,
         samples or settings.samples,
         techniques_per_image or settings.techniques_per_image,
     )
