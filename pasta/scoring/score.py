@@ -186,6 +186,7 @@ class PastaScore:
     --------
     In a project whose scorer is trained; ``load("Q1", folder)`` opens any other one.
 
+    >>> import numpy as np
     >>> from pasta import PastaScore
     >>> score = PastaScore.load("Q1")
     >>> image, saliency = np.full((32, 32, 3), 0.5), np.eye(32)
