@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pandas as pd
 import typer
 
 from pasta import store
@@ -16,6 +19,7 @@ from pasta.studies.batches import (
     write_tables,
 )
 from pasta.studies.registry import load_study
+from pasta.studies.source import describe_source, write_source
 from pasta.tracking import tracked_run
 
 
@@ -50,7 +54,14 @@ def main(name: str) -> None:
         counting = sum(withdrawal(source) is None for source in sources)
         about |= {"batches": counting, "simulated_left_out": gave_way}
         store.write_json(about, out / "annotations.json")
+        write_source(describe_source(out, _simulated_share(answers)), out)
         run.log_metrics({table: len(part) for table, part in answers.items()})
+
+
+def _simulated_share(answers: Mapping[str, pd.DataFrame]) -> float:
+    """The share of simulated ones among all answers of a study."""
+    marks = [frame["simulated"] for frame in answers.values() if "simulated" in frame]
+    return float(pd.concat(marks).astype(bool).mean()) if any(map(len, marks)) else 0.0
 
 
 if __name__ == "__main__":

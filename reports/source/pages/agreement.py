@@ -101,9 +101,7 @@ EFFECTS: Mapping[str, str] = {
 }
 
 
-def agreement_report(
-    tables: Tables, simulated: bool, *, questions: Mapping[str, str] | None = None
-) -> Report:
+def agreement_report(tables: Tables, simulated: bool) -> Report:
     """Collect what ``agreement.typ`` shows.
 
     Parameters
@@ -113,8 +111,6 @@ def agreement_report(
         or as read back from CSV files.
     simulated
         Whether any of the votes are simulated.
-    questions
-        What was asked, by the name of the question.
     """
     tables = name_printably(tables)
     lacking = tables["missing"]
@@ -129,7 +125,6 @@ def agreement_report(
             f"{SECTIONS.get(str(section), str(section))} ({reason})"
             for section, reason in zip(lacking["section"], lacking["why"], strict=True)
         ],
-        "asked": _list_wordings(questions or {}, tables),
         "questions": _compare_questions(tables),
         "stars": _count_stars(tables),
         "annotator_modes": _compare_with_mode(tables),
@@ -145,13 +140,6 @@ def agreement_report(
         "scale": f"{numbers['scale_low']:.0f} to {numbers['scale_high']:.0f}",
     }
     return Report("agreement", simulated, values)
-
-
-def _list_wordings(questions: Mapping[str, str], tables: Tables) -> Values | None:
-    used = set(tables["stars"]["question"].astype(str))
-    rows = [(name, text) for name, text in questions.items() if name in used]
-    frame = pd.DataFrame(rows, columns=["question", "wording"])
-    return cells(frame, "question wording") if rows else None
 
 
 def _compare_questions(tables: Tables) -> Values:
