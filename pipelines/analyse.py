@@ -167,7 +167,7 @@ def _planted(part: str, here: list[Group]) -> Tables:
         return {}
     scores = standard_properties(pd.read_parquet(project_root() / PLANTED / "properties.parquet"))
     people, rankings = _given(ratings.ANNOTATORS), _given(ratings.RANKED)
-    found = estimate_effects(votes, people, _samples(here), scores, rankings)
+    found = estimate_effects(votes, people, rated_samples(here), scores, rankings)
     return {"planted": compare_planted(pd.read_parquet(file), found, part)}
 
 
