@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import AsJson, Question, Scorer, TableFile, require_table
+
 if TYPE_CHECKING:
     from pasta.scoring.files import Listed
     from pasta.scoring.score import PastaScore, Scores
@@ -23,20 +25,17 @@ def score(
             "like, then without a label",
         ),
     ],
-    question: Annotated[
-        str | None, typer.Option(help="a question answered with stars; default: the main one")
-    ] = None,
-    scorer: Annotated[
-        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
-    ] = None,
+    question: Question = None,
+    scorer: Scorer = None,
     images: Annotated[
-        Path | None, typer.Option(help="where the images of the maps are, if not beside them")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="where the images of the maps are, if not beside them"),
     ] = None,
     signed: Annotated[
         bool, typer.Option("--signed", help="maps go from -1 to 1, negative is against the class")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="one line for each file")] = False,
+    out: TableFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Predict how people would rate explanations, without a user study.
 
@@ -45,8 +44,7 @@ def score(
     bootstrap interval and the place among the techniques that the scorer was trained on. Maps of
     another size than the image or another range than 0 to 1 are converted, with a note.
     """
-    if as_json and as_csv:
-        raise typer.BadParameter("give either --json or --csv")
+    require_table(out)
     from pasta.scoring.files import KNOWN, list_folder
     from pasta.scoring.score import PastaScore
     from pasta.scoring.stored import FOLDER, load_scorer
@@ -62,14 +60,16 @@ def score(
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)
     _warn(scores, listed)
+    if out is not None:
+        _write(report, out)
     if as_json:
         import json
 
         typer.echo(json.dumps(report, indent=2))
-    elif as_csv:
-        _print_csv(report)
-    else:
-        _print(report)
+        return
+    _print(report)
+    if out is not None:
+        typer.echo(f"wrote {out}")
 
 
 def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
@@ -192,7 +192,7 @@ def _print(report: dict[str, Any]) -> None:
         for one in report["scores"][:_SHOWN]
     ]
     more = len(report["scores"]) - len(rows)
-    caption = f"and {more} more (--csv and --json list all)" if more else None
+    caption = f"and {more} more (--out and --json have all)" if more else None
     columns = ("file", "stars", "90 % interval", "note")
     print_table(report["question"], columns, rows, numbers=columns[1:3], caption=caption)
     interval = (
@@ -224,18 +224,25 @@ def _note(one: dict[str, Any]) -> str:
     return ", ".join(words if one["informative"] else [*words, "no information"])
 
 
-def _print_csv(report: dict[str, Any]) -> None:
-    import csv
-    import sys
+def _write(report: dict[str, Any], out: Path) -> None:
+    import pandas as pd
 
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(("file", "score", "low", "high", "familiar", "informative", "status", "notes"))
-    for one in report["scores"]:
-        low, high = one["interval"] or ("", "")
-        value = "" if one["score"] is None else one["score"]
-        judged = (str(one[name]).lower() for name in ("familiar", "informative"))
-        notes = "; ".join(one["notes"])
-        out.writerow((one["file"], value, low, high, *judged, one["status"], notes))
+    from pasta.commands.show import write_table
+
+    rows = [
+        (
+            one["file"],
+            one["score"],
+            *(one["interval"] or (None, None)),
+            one["familiar"],
+            one["informative"],
+            one["status"],
+            "; ".join(one["notes"]),
+        )
+        for one in report["scores"]
+    ]
+    columns = ["file", "score", "low", "high", "familiar", "informative", "status", "notes"]
+    write_table(pd.DataFrame(rows, columns=columns), out)
 
 
 _SHOWN = 20  # files on the page

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
+from analysis.resampling import holm
+from analysis.splits import corrected_t_test
 from pasta import store, tables
 from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
@@ -26,8 +27,9 @@ from pasta.layout import Group
 from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
-from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.base import SCORERS, Fitted, Predicted, Rated
 from pasta.scoring.evaluation import MEASURED, human_rows, measures, summarise
+from pasta.scoring.held_out import list_predictions
 from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.studies.ratings.aggregate import Ties
@@ -119,6 +121,7 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
+PREDICTED = "predicted."  # before the columns of predictions among those of measures
 _TOGETHER = 30  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
 
@@ -141,16 +144,25 @@ def run_setups(
     scoring: ScoringParams,
     say: Say,
     kept: KeptUnits | None = None,
-) -> pd.DataFrame:
-    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels.
+
+    The second table is what scorers of the public kind predict in the main study for explanations
+    that they have not seen (:mod:`.held_out`).
+    """
     pieces = [
         Piece(setup, seeds, tuple(groups), labels, scoring)
         for setup in _different(wanted)
         for seeds in _chunks(scoring.split.seeds, len(setup.questions))
     ]
     frames: dict[int, pd.DataFrame] = {}
+    predicted: dict[int, pd.DataFrame] = {}
     for place, result in map_units(run_piece, pieces, kept):
-        frames[place] = pd.DataFrame(result)
+        parts: dict[str, dict[str, NDArray[Any]]] = {"": {}, PREDICTED: {}}
+        for name, values in result.items():
+            parts[PREDICTED * name.startswith(PREDICTED)][name.removeprefix(PREDICTED)] = values
+        frames[place] = pd.DataFrame(parts[""])
+        predicted[place] = pd.DataFrame(parts[PREDICTED])
         setup = pieces[place].setup
         say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
     rows = []
@@ -159,7 +171,8 @@ def run_setups(
         found = pd.concat([frames[at] for at, one in enumerate(pieces) if one.setup == own])
         found = found[found["question"].isin(setup.questions)]
         rows.append(found.assign(study=setup.study, level=setup.level))
-    return pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+    results = pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+    return results, pd.concat([predicted[at] for at in sorted(predicted)], ignore_index=True)
 
 
 def _different(wanted: Sequence[Setup]) -> list[Setup]:
@@ -179,10 +192,17 @@ def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
 
 
 def run_piece(piece: Piece) -> Arrays:
-    """The results of some seeds of a setup, a column each."""
-    frame = run_setup(
+    """The results of some seeds of a setup, a column each; and predictions if they are wanted."""
+    frame, predicted = run_setup(
         _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
     )
+    found = _columns(frame)
+    if (piece.setup.study, piece.setup.level) == ("main", piece.scoring.public.scorer):
+        found |= {f"{PREDICTED}{name}": values for name, values in _columns(predicted).items()}
+    return found
+
+
+def _columns(frame: pd.DataFrame) -> Arrays:
     words = frame.select_dtypes(exclude="number").columns
     return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
 
@@ -194,8 +214,8 @@ def _material(groups: tuple[Group, ...], labels: Path) -> Material:
 
 def run_setup(
     material: Material, setup: Setup, scoring: ScoringParams, seeds: Sequence[int]
-) -> pd.DataFrame:
-    """One setup with some seeds."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One setup with some seeds: measures, and predictions for the test parts."""
     rated, rows = material.rated(
         setup.embedding, setup.aggregate, setup.with_label, setup.questions
     )
@@ -208,13 +228,18 @@ def run_setup(
         settings_of(setup.scorer, scoring),
         seeds,
     )
-    frames = [
-        _evaluated(one, rated.at(part.test), setup.questions).assign(seed=seed)
-        for seed, part, one in zip(seeds, parts, fitted, strict=True)
-    ]
-    return pd.concat(frames, ignore_index=True).assign(
+    samples = material.samples.iloc[rows][["sample_id", "dataset"]].reset_index(drop=True)
+    frames, predicted = [], []
+    for seed, part, one in zip(seeds, parts, fitted, strict=True):
+        test = rated.at(part.test)
+        answer = one.predict(test.features)
+        frames.append(_evaluated(answer, test, setup.questions).assign(seed=seed))
+        here = samples.iloc[part.test].assign(seed=seed)
+        predicted.append(list_predictions(answer, test, setup.questions, here))
+    measured = pd.concat(frames, ignore_index=True).assign(
         scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
     )
+    return measured, pd.concat(predicted, ignore_index=True)
 
 
 def fit_all(
@@ -244,8 +269,7 @@ def settings_of(name: str, scoring: ScoringParams) -> Any:
     return named.get(name)
 
 
-def _evaluated(fitted: Fitted, test: Rated, questions: Sequence[str]) -> pd.DataFrame:
-    answer = fitted.predict(test.features)
+def _evaluated(answer: Predicted, test: Rated, questions: Sequence[str]) -> pd.DataFrame:
     found = []
     for column, question in enumerate(questions):
         truth = test.labels[:, column]
@@ -310,31 +334,27 @@ def main_titles(wanted: Sequence[Setup]) -> dict[str, str]:
     return named | {level: level for level in reversed(_PEOPLE.values())}
 
 
-def compare(results: pd.DataFrame, better: str, than: Sequence[str]) -> pd.DataFrame:
-    """Paired differences to other scorers of the main study, seed by seed, 95 % intervals."""
+def compare(
+    results: pd.DataFrame, better: str, than: Sequence[str], test_to_train: float
+) -> pd.DataFrame:
+    """Paired differences to other scorers of the main study, split by split.
+
+    Intervals and p are those of :func:`analysis.splits.corrected_t_test`; ``p_holm`` is adjusted
+    over all questions and scorers of a measure.
+    """
     main = results[results["study"] == "main"]
     keys = ["question", "measure", "seed"]
     wide = main.pivot_table("estimate", keys, "level", aggfunc="first", observed=True)
-    rows = [
-        {"question": question, "measure": measure, "scorer": better, "than": other, **found}
-        for other in than
-        if {better, other} <= set(wide.columns)
-        for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2])
-        for found in _difference(own.dropna().to_numpy())
-    ]
+    rows = []
+    for other in than:
+        if {better, other} <= set(wide.columns):
+            for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2]):
+                head = {"question": question, "measure": measure, "scorer": better, "than": other}
+                found = corrected_t_test(own.dropna().to_numpy(), test_to_train)
+                rows += [head | found] if found else []
     columns = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _difference(values: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Mean, t interval and p; nothing for fewer than two seeds, or without any spread."""
-    if len(values) < 2 or np.ptp(values) == 0:
-        return []
-    test = stats.ttest_1samp(values, 0)
-    low, high = test.confidence_interval()
-    mean = float(values.mean())
-    found = {"estimate": mean, "low": float(low), "high": float(high), "p": float(test.pvalue)}
-    return [{"n": len(values), **found}]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(p_holm=table.groupby("measure")["p"].transform(holm))
 
 
 def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:

@@ -28,7 +28,16 @@ PLUMBING = [
         Path("pasta") / f"{name}.py"
         for name in (
             *("__init__", "compute", "config", "contracts", "errors", "git", "layout"),
-            *("name_clash", "paths", "processes", "progress", "registry", "resume", "sections"),
+            *(
+                "name_clash",
+                "paths",
+                "pinned",
+                "processes",
+                "progress",
+                "registry",
+                "resume",
+                "sections",
+            ),
             *("stage", "store", "tables", "text_files", "tracking"),
         )
     ),

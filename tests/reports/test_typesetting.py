@@ -63,8 +63,8 @@ A *bold* and an _emphasised_ word; #data.letters are just letters.
 @pytest.fixture(autouse=True)
 def _prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that nobody has to read, with the look of all."""
-    look = (typesetting.TEMPLATES / typesetting.LOOK).read_text()
-    (tmp_path / typesetting.LOOK).write_text(look)
+    for shared in typesetting.SHARED:
+        (tmp_path / shared).write_text((typesetting.TEMPLATES / shared).read_text())
     (tmp_path / "try.typ").write_text(PROSE)
     monkeypatch.setattr(typesetting, "TEMPLATES", tmp_path)
 
@@ -118,7 +118,7 @@ def test_two_builds_are_byte_equal_and_chapters_are_bookmarks(tmp_path: Path) ->
     pdf = pypdfium2.PdfDocument(first)
     marks = [item.get_title() for item in pdf.get_toc()]
     pdf.close()
-    assert marks == ["Agreement", "In detail"]
+    assert marks == ["Agreement", "In detail", "From what this was made"]
 
 
 def test_numbers_in_tables_are_rounded_and_missing_ones_are_dashes() -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from pasta import store
+from pasta import store, tables
 from pasta.config import Params, load_params, profile_text
 from pasta.datasets.build import build_dataset
 from pasta.datasets.drawn.source import DrawnSource
@@ -16,6 +18,7 @@ from pasta.scoring.stored import FOLDER, load_scorer
 from pasta.scoring.studies import setups
 from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.source import describe_source, read_source, write_source
 from pipelines import score as stage
 from tests.conftest import ROOT
 from tests.scoring.small_scorer import make_root, tiny
@@ -55,6 +58,11 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     folder = tmp_path / "pipelines/data/votes/ratings"
     store.write(votes, folder / "votes.parquet", rating_tables.VOTES)
     store.write(aggregate(votes), folder / "labels.parquet", rating_tables.LABELS)
+    flags = {"anonymous": False, "simulated": True}
+    people = [{"annotator_id": name, **flags} for name in votes["annotator_id"].unique()]
+    annotators = rating_tables.ANNOTATORS.frame(people)
+    store.write(annotators, folder / "annotators.parquet", rating_tables.ANNOTATORS)
+    write_source(describe_source(folder, 0), folder)
     for group in found:
         group.embeddings.mkdir(parents=True)
     _draw(found[0], params)
@@ -74,6 +82,8 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
         "pipelines/data/score/score_results.parquet",
         "pipelines/data/score/summary.csv",
         "pipelines/data/score/differences.csv",
+        "pipelines/data/score/predictions.csv",
+        "pipelines/data/score/source.json",
         "pipelines/data/score/score.json",
         "pipelines/data/score/public/scorer.json",
         "pipelines/data/score/public/weights.safetensors",
@@ -85,6 +95,8 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     assert contents(tmp_path) == first
     for name in first:
         assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
+    assert read_source(tmp_path / "pipelines/data/score") == read_source(folder)
+    _check_predictions(tmp_path / "pipelines/data/score", params.scoring.public.scorer)
     card = load_scorer(tmp_path / FOLDER).card
     assert "pipelines/data/votes/ratings/labels.parquet" in card.training
     assert set(card.familiar) == {"image", "saliency"}
@@ -92,3 +104,16 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     assert all(isinstance(card.kappa(question), float) for question in card.questions)
     assert logged == 2 * [tmp_path / FOLDER]
     assert not list((tmp_path / "pipelines/data/units").glob("*"))
+
+
+def _check_predictions(folder: Path, scorer: str) -> None:
+    """They are those of the runs: their mean squared errors are the ones in the table."""
+    found = pd.read_csv(folder / "predictions.csv")
+    assert not found.duplicated(["sample_id", "seed", "question"]).any()
+    results = store.read(folder / "score_results.parquet", tables.SCORE_RESULTS)
+    own = results[(results["level"] == scorer) & (results["measure"] == "mse")]
+    errors = (found["stars"] - found["label"]).pow(2).groupby([found["question"], found["seed"]])
+    expected = own.set_index(["question", "seed"])["estimate"].sort_index()
+    np.testing.assert_allclose(errors.mean().sort_index(), expected, atol=1e-3)
+    votes = found[[f"n{star}" for star in range(1, 6)]].sum(axis=1)
+    assert (votes > 0).all() and ((found["low"] <= found["high"]) | found["low"].isna()).all()
