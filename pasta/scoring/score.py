@@ -61,6 +61,7 @@ class Score:
     origin: str = ""  # what the scorer learned from, if not from people's votes on real images
     informative: bool = True  # False if the interval leaves nearly the whole scale open
     notes: tuple[str, ...] = ()  # whatever one should know before trusting the score
+    warning: str = ""  # if the question is hardly predicted at all; it is among the notes
 
     def __float__(self) -> float:
         return self.score
@@ -80,6 +81,7 @@ class Scores:
     origin: str
     informative: NDArray[np.bool_]
     notes: tuple[tuple[str, ...], ...]
+    warning: str
 
     def __len__(self) -> int:
         return len(self.score)
@@ -96,6 +98,7 @@ class Scores:
             self.origin,
             bool(self.informative[row]),
             self.notes[row],
+            self.warning,
         )
 
     def __iter__(self) -> Iterator[Score]:
@@ -426,7 +429,8 @@ class PastaScore:
             tuple(job.status),
             self.card.origin,
             informative,
-            tuple((*own, *warning) for own in notes),
+            tuple((*own, warning) if warning else tuple(own) for own in notes),
+            warning,
         )
 
     def _judge(
@@ -446,14 +450,14 @@ class PastaScore:
             notes[row].append(strange)
 
 
-def weak_question(card: ScorerCard, question: str) -> tuple[str, ...]:
+def weak_question(card: ScorerCard, question: str) -> str:
     """A warning if a scorer hardly predicts a question, or if nobody has measured it."""
     kappa = card.kappa(question)
     if kappa is None:
-        return (f"how well the scorer predicts {question} is not known",)
+        return f"how well the scorer predicts {question} is not known"
     if kappa >= WEAK:
-        return ()
-    return (f"the scorer hardly predicts {question}: held-out kappa {kappa:.2f}",)
+        return ""
+    return f"the scorer hardly predicts {question}: held-out kappa {kappa:.2f}"
 
 
 def _open_encoder(card: EncoderCard, place: Path) -> Encoder:
