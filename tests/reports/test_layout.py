@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,14 +50,18 @@ def covered(page: NDArray[np.uint8]) -> float:
 
 def pages(report: Report) -> list[NDArray[np.uint8]]:
     asked = describe_questions(load_protocol("p2"))
-    whole = Report(
-        report.name, report.simulated, report.content, questions=asked, drawn=["COCO", "MonuMAI"]
-    )
+    whole = replace(report, questions=asked, drawn=["COCO", "MonuMAI"])
     facts = {"Commit": "0123456789ab", "Data": [f"folder{place} md5" for place in range(8)]}
     pdf = pypdfium2.PdfDocument(compile_pdf(whole, facts))
     found = [np.asarray(page.render(scale=DPI / 72).to_pil().convert("L")) for page in pdf]
     pdf.close()
     return found
+
+
+def grey(file: Path, size: tuple[int, int]) -> Path:
+    """A picture without content."""
+    Image.new("RGB", size, "grey").save(file)
+    return file
 
 
 def make(name: str, folder: Path) -> Report:
@@ -75,12 +80,13 @@ def make(name: str, folder: Path) -> Report:
         ours = beside_papers({"correlation": correlations, "score": scored}, {})
         return replication_report(replication_table(published_tables(), as_read(ours)), True)
     if name == "dataset":
-        return dataset.report(folder)
+        names = ("datasets", "resnet50", "vit_b_16", "clip_zero_shot", "concepts")
+        found = dataset.report(folder)
+        shown = {one: grey(folder / f"{one}.png", (2400, 1500)) for one in names}
+        return replace(found, content={**found.content, "pictures": shown})
     parts = {"mixture": mixture(), "steering": steering(), "backbones": backbones(),
              "tuning": tuning()}  # fmt: skip
-    files = {one: folder / f"{one}.jpg" for one in applications.NAMES}
-    for file in files.values():
-        Image.new("RGB", (1800, 1000), "grey").save(file)
+    files = {one: grey(folder / f"{one}.jpg", (1800, 1000)) for one in applications.NAMES}
     return applications.report({key: as_read(own) for key, own in parts.items()}, files, True)
 
 
