@@ -35,6 +35,7 @@ Method = Literal["pearson", "spearman"]
 METHODS: tuple[Method, ...] = ("pearson", "spearman")
 Tensor = NDArray[np.float64]
 
+_LARGEST = 1 - 1e-12  # a resample of few distinct rows may correlate perfectly
 _CHUNK_NUMBERS = 2**20  # at once in memory
 
 _NUMBERS = ("low", "high", "fisher_low", "fisher_high", "p", "p_clustered")
@@ -70,9 +71,11 @@ def correlation_table(
     values, ratings
         Frames with the same number of rows; a pair of columns uses the rows that both have.
     clusters
-        One entry for each row, for example its image; none: rows are resampled.
+        One entry for each row, for example its image; None: rows are resampled.
     strata
         One entry for each row, for example the group it belongs to.
+    resamples, seed
+        Of the bootstrap over clusters.
 
     Returns
     -------
@@ -83,8 +86,19 @@ def correlation_table(
 
     References
     ----------
-    Fisher 1921; for Spearman: Bonett & Wright 2000, doi:10.1007/BF02294183; resampling clusters:
-    Field & Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x
+    Fisher 1921, doi:10.2307/2331838; for Spearman: Bonett & Wright 2000, doi:10.1007/BF02294183;
+    resampling clusters: Field & Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x
+
+    Examples
+    --------
+    Squared differences of ranks of 0, 1, 1, 1 and 1: Spearman's is 1 - 6 * 4 / (5 * 24).
+
+    >>> values = pd.DataFrame({"size": [0.1, 0.2, 0.3, 0.4, 0.9]})
+    >>> ratings = pd.DataFrame({"trust": [1, 3, 2, 5, 4]})
+    >>> correlation_table(values, ratings)[["value", "rating", "method", "n", "estimate"]].round(3)
+      value rating    method  n  estimate
+    0  size  trust   pearson  5     0.609
+    1  size  trust  spearman  5     0.800
     """
     if len(values) != len(ratings):
         raise ValueError("values and ratings must have the same rows")
@@ -120,12 +134,32 @@ def correlate_columns(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Correlate the columns of a frame (such as items, with units in rows) with each other.
+    """Correlate the columns of a frame with each other, as :func:`correlation_table` does.
+
+    Parameters
+    ----------
+    frame
+        Units in rows, items in columns.
+    clusters
+        One entry for each row; None: rows are resampled.
+    resamples, seed
+        Of the bootstrap over clusters.
 
     Returns
     -------
     DataFrame
-        first, second and the columns of :func:`correlation_table`, one row for each pair and method
+        One row for each pair and method: first, second, and method, n, clusters, estimate, low,
+        high, fisher_low, fisher_high, p, p_clustered, note as in :func:`correlation_table`.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"trust": [1, 2, 3, 4], "use": [2, 4, 6, 8], "effort": [4, 3, 2, 1]})
+    >>> found = correlate_columns(items)
+    >>> found[found["method"] == "pearson"][["first", "second", "estimate"]].round(3)
+       first  second  estimate
+    0  trust     use       1.0
+    2  trust  effort      -1.0
+    4    use  effort      -1.0
     """
     table = correlation_table(
         frame, frame, clusters=clusters, resamples=resamples, seed=seed
@@ -135,6 +169,94 @@ def correlate_columns(
     )
     wanted = pd.MultiIndex.from_frame(table[["first", "second"]]).isin(pairs)
     return table[wanted].reset_index(drop=True)
+
+
+def closest_columns(
+    values: pd.DataFrame,
+    ratings: pd.DataFrame,
+    *,
+    clusters: ArrayLike | None = None,
+    strata: ArrayLike | None = None,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    r"""Which columns may be the one that follows a rating most closely?
+
+    The largest of many correlations is a matter of luck: with a few rows more it is another one.
+    For each column this tests that no other has a larger absolute Spearman correlation in the
+    population. With :math:`z = \operatorname{artanh} |r|` and the same resamples of clusters for
+    all columns the statistic is
+
+    .. math:: T_k = \max_{j \ne k} (z_j - z_k) / s_{jk},
+
+    :math:`s_{jk}` the standard deviation of :math:`z_j - z_k` over resamples, and p the share of
+    resamples whose :math:`T_k`, with differences taken around those observed, is as large (the
+    observed one is first brought from the t distribution to the normal one: few clusters). The
+    columns with a p of at least 0.05 are a set that contains the closest one with a confidence of
+    95 %, whichever it is (multiple comparisons with the best).
+
+    Parameters
+    ----------
+    values, ratings, clusters, strata
+        As for :func:`correlation_table`.
+
+    Returns
+    -------
+    DataFrame
+        value, rating, estimate, p_closest; missing for a column without a correlation or if there
+        are fewer than two clusters
+
+    References
+    ----------
+    Hsu 1981, doi:10.1214/aos/1176345582; Romano & Wolf 2005, doi:10.1198/016214504000000539
+    """
+    groups = cluster_codes(clusters, len(values))
+    layers = None if strata is None else cluster_codes(strata, len(values))
+    x, y = values.to_numpy(np.float64), ratings.to_numpy(np.float64)
+    found = np.full((1 + resamples, x.shape[1], y.shape[1]), np.nan)
+    number = int(groups.max(initial=-1)) + 1
+    if number >= 2:
+        draws = np.concatenate(list(cluster_counts(number, resamples, seed)))
+        counts = np.concatenate([np.ones((1, number)), draws])  # all rows once, then resamples
+        for rows, left, right in _blocks(np.isfinite(x), np.isfinite(y)):
+            if len(rows) >= 3:
+                inner = None
+                if layers is not None:
+                    inner = np.asarray(np.unique(layers[rows], return_inverse=True)[1], np.intp)
+                parts = (x[rows][:, left], y[rows][:, right], groups[rows], inner)
+                found[:, np.array(left)[:, None], right] = _spearman(*parts, counts)
+    p = [_p_closest(found[..., place], number) for place in range(y.shape[1])]
+    lines = [
+        (value, rating, found[0, i, j], p[j][i])
+        for i, value in enumerate(values.columns)
+        for j, rating in enumerate(ratings.columns)
+    ]
+    return pd.DataFrame(lines, columns=["value", "rating", "estimate", "p_closest"])
+
+
+def _p_closest(correlations: Matrix, n_clusters: int) -> Matrix:
+    """p of each column being the closest, from correlations of all rows and of resamples."""
+    p = np.full(correlations.shape[1], np.nan)
+    known = np.flatnonzero(np.isfinite(correlations).mean(0) >= ENOUGH_RESAMPLES)
+    known = known[np.isfinite(correlations[0, known])]
+    # Signs are those of all rows: the size of a resampled correlation near 0 would be folded.
+    z = np.arctanh(np.clip(correlations[:, known], -_LARGEST, _LARGEST)) * np.sign(
+        correlations[0, known]
+    )
+    z = z[np.isfinite(z).all(1)]
+    for place, column in enumerate(known):
+        ahead = np.delete(z, place, axis=1) - z[:, [place]]
+        observed, drawn = ahead[0], ahead[1:]
+        error = drawn.std(0)
+        other = error > 1e-9  # two names of one column do not differ
+        if not other.any():
+            p[column] = 1.0
+            continue
+        largest = float((observed[other] / error[other]).max())
+        largest = float(ndtri(stdtr(n_clusters - 1, largest)))  # error is estimated from clusters
+        centred = ((drawn - observed)[:, other] / error[other]).max(1)
+        p[column] = (1 + (centred >= largest).sum()) / (1 + len(centred))
+    return p
 
 
 def _blocks(x: np.ndarray, y: np.ndarray) -> list[tuple[Codes, list[int], list[int]]]:
@@ -171,11 +293,11 @@ def _block(
     numbers = {name: np.full(shape, np.nan) for name in ("estimate", *_NUMBERS)}
     if n - lost >= 3:
         ranks = method == "spearman"
-        r = correlations(x, y, ranks=ranks, strata=strata)
+        r = _correlations(x, y, ranks=ranks, strata=strata)
         numbers |= {"estimate": r, "p": _p_value(r, n - 2 - lost)}
         numbers["fisher_low"], numbers["fisher_high"] = _fisher_interval(r, n - 3 - lost, ranks)
         if n_clusters >= 2:
-            drawn = bootstrap_correlations(
+            drawn = _bootstrap_correlations(
                 x, y, clusters, ranks=ranks, strata=strata, resamples=resamples, seed=seed
             )
             clustered = _clustered_interval(r, drawn, n_clusters)
@@ -216,7 +338,7 @@ def _note(free: int, lost: int, value: bool, rating: bool, n_clusters: int) -> s
 # Correlations of resamples
 
 
-def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
+def _correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
     """Correlations (columns of x x columns of y) of rows without missing values.
 
     With ``strata`` (numbered from 0 without a gap) the columns or their ranks are centred within
@@ -227,7 +349,7 @@ def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = No
     return np.asarray(resampled(x, y, once, strata, np.ones((1, 1)))[0])
 
 
-def bootstrap_correlations(
+def _bootstrap_correlations(
     x: Matrix,
     y: Matrix,
     clusters: Codes,
@@ -237,7 +359,7 @@ def bootstrap_correlations(
     resamples: int,
     seed: int,
 ) -> Tensor:
-    """:func:`correlations` of each resample of clusters, resamples x columns x columns."""
+    """:func:`_correlations` of each resample of clusters, resamples x columns x columns."""
     resampled = _spearman if ranks else _pearson
     draws = cluster_counts(int(clusters.max()) + 1, resamples, seed)
     return np.concatenate([resampled(x, y, clusters, strata, counts) for counts in draws])
@@ -379,13 +501,12 @@ def _fisher_interval(r: Matrix, freedom: int, ranks: bool) -> tuple[Matrix, Matr
 
 def _clustered_interval(r: Matrix, drawn: Tensor, n_clusters: int) -> tuple[Matrix, Matrix, Matrix]:
     """Interval and p from the spread of the resamples on Fisher's scale."""
-    limit = 1 - 1e-12  # a resample of few distinct rows may correlate perfectly
     defined = np.isfinite(drawn)
-    scale = np.arctanh(np.clip(np.where(defined, drawn, 0.0), -limit, limit))
+    scale = np.arctanh(np.clip(np.where(defined, drawn, 0.0), -_LARGEST, _LARGEST))
     number = np.where(defined.mean(0) >= ENOUGH_RESAMPLES, defined.sum(0), np.nan)
     mean = np.where(defined, scale, 0).sum(0) / number
     error = np.sqrt((np.where(defined, scale - mean, 0) ** 2).sum(0) / (number - 1))
-    middle = np.arctanh(np.clip(r, -limit, limit))
+    middle = np.arctanh(np.clip(r, -_LARGEST, _LARGEST))
     reach = stdtrit(n_clusters - 1, (1 + LEVEL) / 2) * error
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(n_clusters - 1, -np.abs(middle / error))

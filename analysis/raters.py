@@ -17,6 +17,7 @@ from scipy.stats import quantile_test
 from analysis.agreement import agreement_with_mode
 from analysis.contrasts import clustered_mean, contrast_row, wilson_interval
 from analysis.kappa import kappa_from_sums, sum_by_cluster
+from analysis.missing import is_missing
 from analysis.resampling import Codes, Matrix, cluster_counts, holm, percentile_interval
 from analysis.votes import ALL, LIKERT, MEAN, LongVotes, Votes, long_votes, read_votes
 
@@ -30,8 +31,9 @@ def demographics(
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Age, age group, sex and country of these raters, and what is missing about each factor.
 
-    Text is trimmed, and sex is compared without capitals. An age that is no number (or not from 0
-    to 130) counts as not stated; nothing is guessed.
+    Text is trimmed, and sex is compared without capitals. Words such as "Prefer not to say"
+    (:data:`analysis.missing.MISSING_WORDS`) and an age that is no number (or not from 0 to 130)
+    count as not stated; nothing is guessed.
 
     Returns
     -------
@@ -58,25 +60,39 @@ def demographics(
 def _text(given: pd.DataFrame, name: str) -> tuple[list[str | None], str]:
     if name not in given:
         return [None] * len(given), f"{name} is not in the raters table"
-    tidy = [None if pd.isna(value) else str(value).strip() for value in given[name]]
-    values = [(value.casefold() if name == "sex" else value) if value else None for value in tidy]
-    return values, _missing(sum(value is None for value in values), len(values), name)
+    stated, note = _stated(given[name], name)
+    values = [None if value is None else str(value).strip() for value in stated]
+    return [value.casefold() if value and name == "sex" else value for value in values], note
 
 
 def _ages(given: pd.DataFrame) -> tuple[np.ndarray, str]:
     if "age" not in given:
         return np.full(len(given), np.nan), "age is not in the raters table"
-    numbers = pd.to_numeric(given["age"].astype(object), errors="coerce")
+    values, note = _stated(given["age"], "age")
+    numbers = pd.to_numeric(pd.Series(values, dtype=object), errors="coerce")
     ages = numbers.to_numpy(np.float64, na_value=np.nan)
     ages = np.where((ages >= 0) & (ages <= 130), ages, np.nan)
-    stated = given["age"].notna().to_numpy()
-    strange = stated & np.isnan(ages)
-    note = _missing(int((~stated).sum()), len(ages), "age")
-    if strange.any():
-        example = given["age"].to_numpy(object)[strange][0]
-        text = f"{strange.sum()} ages are no number of years (such as {str(example)!r})"
+    strange = [value for value, age in zip(values, ages, strict=True)
+               if value is not None and np.isnan(age)]  # fmt: skip
+    if strange:
+        text = f"{len(strange)} ages are no number of years (such as {str(strange[0])!r})"
         note = f"{note}; {text}" if note else text
     return ages, note
+
+
+def _stated(column: pd.Series, name: str) -> tuple[list[object], str]:
+    """What raters stated, None for nothing and for words that mean it, and how many did not."""
+    worded = [
+        str(value).strip()
+        for value in column.dropna()
+        if is_missing(str(value)) and str(value).strip()
+    ]
+    values = [None if pd.isna(value) or is_missing(str(value)) else value for value in column]
+    note = _missing(sum(value is None for value in values), len(values), name)
+    if worded:
+        kinds = ", ".join(repr(word) for word in sorted(set(worded))[:3])
+        note += f" ({len(worded)} by a word: {kinds})"
+    return values, note
 
 
 def _missing(number: int, of: int, name: str) -> str:
@@ -361,8 +377,9 @@ def raters_to_look_at(profiles: pd.DataFrame) -> pd.DataFrame:
     robust standard deviations away (1.4826 times the median absolute deviation; Leys et al. 2013,
     doi:10.1016/j.jesp.2013.03.013) and far enough to matter. Twice as fast as the median of the
     others is too fast (Leiner 2019, doi:10.18148/srm/2019.v13i3.7403). An agreement whose interval
-    contains 0, from 30 ratings or more, is named whatever the others do. To be named is a reason to
-    look, not to exclude.
+    contains 0, from 30 ratings or more, is named if that of most raters does not: where hardly
+    anybody agrees, that is a finding about the study and not about single raters. To be named is a
+    reason to look, not to exclude.
 
     Parameters
     ----------
@@ -414,8 +431,10 @@ def _fast(profiles: pd.DataFrame) -> Iterator[Named]:
 
 
 def _by_chance(profiles: pd.DataFrame) -> Iterator[Named]:
-    part = profiles[(profiles["measure"] == "agreement") & (profiles["n"] >= 30)]
-    part = part[part["low"] <= 0]
+    enough = profiles[(profiles["measure"] == "agreement") & (profiles["n"] >= 30)]
+    part = enough[enough["low"] <= 0]
+    if 2 * len(part) > len(enough):
+        return
     for name, n, own in zip(part["rater"], part["n"], part["estimate"], strict=True):
         reason = f"is not shown to agree with others beyond chance: kappa {own:.2f}"
         yield name, "agreement", int(n), float(own), np.nan, reason

@@ -30,10 +30,12 @@ from pasta.studies.ratings.analyses.agreement import agreement_tables
 from pasta.studies.ratings.analyses.bias import bias_tables
 from pasta.studies.ratings.analyses.correlation import correlation_tables
 from pasta.studies.ratings.analyses.dataset import dataset_tables
+from pasta.studies.ratings.analyses.planted import compare_planted, estimate_effects
 from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.studies.ratings.settings import NAME
+from pasta.studies.ratings.simulation.expected import standard_properties
 from pasta.studies.source import read_source, write_source
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
@@ -45,6 +47,7 @@ from reports.source.replication.rows import published_techniques
 Analysis = Callable[[list[Group], Params], Tables]
 ANALYSES: Registry[Analysis] = Registry("analysis")
 VOTES, ACCURACY = DATA / "votes" / NAME, DATA / "accuracy" / "accuracy.csv"
+PLANTED = DATA / "simulate" / NAME / "planted"
 
 
 def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...")]) -> None:
@@ -53,7 +56,7 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
     here = groups(params)
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
-    settings = {"analysis": params.analysis.model_dump(), "seed": params.seed}
+    settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
     with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
         found = analysis.value(here, params)
@@ -91,7 +94,11 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(ratings.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
+        _given(ratings.VOTES),
+        _samples(here),
+        annotators=_given(ratings.ANNOTATORS),
+        **params.analysis.model_dump(),
+        seed=params.seeds.analysing,
     )
 
 
@@ -104,7 +111,7 @@ def bias(here: list[Group], params: Params) -> Tables:
 
     descriptions, boxes = _given(ratings.DESCRIPTIONS), _given(ratings.BOXES)
     told = descriptions["sample_id"].unique().tolist()
-    return bias_tables(
+    found = bias_tables(
         _given(ratings.VOTES),
         _given(ratings.ANNOTATORS),
         _samples(here),
@@ -113,22 +120,25 @@ def bias(here: list[Group], params: Params) -> Tables:
         boxes,
         box_values(here, boxes),
         permutations=params.analysis.permutations,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
+    return found | _planted("bias", here)
 
 
 @ANALYSES.register("preference", experiment="annotations", inputs=_explanations)
 def preference(here: list[Group], params: Params) -> Tables:
     """Which techniques, kinds of explanation and axioms people prefer."""
     protocol = load_protocol(params.annotations.protocol)
-    return preference_tables(
+    found = preference_tables(
         _given(ratings.VOTES),
         _samples(here),
         _given(ratings.RANKED),
+        annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
+    return found | _planted("preference", here)
 
 
 @ANALYSES.register(
@@ -138,13 +148,25 @@ def preference(here: list[Group], params: Params) -> Tables:
 )
 def correlation(here: list[Group], params: Params) -> Tables:
     """Every metric against every question, over all and in parts."""
-    return correlation_tables(
+    found = correlation_tables(
         _all([one.metrics for one in here], tables.METRIC_VALUES),
         _given(ratings.LABELS),
         _samples(here),
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
+    return found | _planted("correlation", here)
+
+
+def _planted(part: str, here: list[Group]) -> Tables:
+    """The effects planted in simulated raters beside what is found; nothing where people rate."""
+    votes, file = _given(ratings.VOTES), project_root() / PLANTED / "expected.parquet"
+    if not file.is_file() or not votes["simulated"].all():
+        return {}
+    scores = standard_properties(pd.read_parquet(project_root() / PLANTED / "properties.parquet"))
+    people, rankings = _given(ratings.ANNOTATORS), _given(ratings.RANKED)
+    found = estimate_effects(votes, people, _samples(here), scores, rankings)
+    return {"planted": compare_planted(pd.read_parquet(file), found, part)}
 
 
 def _samples(here: list[Group]) -> pd.DataFrame:

@@ -84,6 +84,11 @@ def split(frame: pd.DataFrame, by: By, train: float, seed: int, fewest: int = FE
     return found
 
 
+def held_out_ratio(train: float) -> float:
+    """Units of the test part for each one of training: what is left is halved with validation."""
+    return (1 - train) / (2 * train)
+
+
 def _shuffled_codes(column: pd.Series[str], rng: np.random.Generator) -> Rows:
     """A number for each row: equal for equal values, which are numbered in random order."""
     codes, levels = pd.factorize(column, sort=True)
@@ -240,6 +245,7 @@ def _spread(
     found = np.full((len(samples), len(QUESTIONS), len(columns)), np.nan)
     row = pd.Index(samples).get_indexer(pd.Index(labels["sample_id"]))
     question = pd.Index(QUESTIONS).get_indexer(pd.Index(labels["question"]))
-    known = row >= 0
-    found[row[known], question[known]] = labels[list(columns)].to_numpy(np.float64)[known]
+    if (row < 0).any() or (question < 0).any():
+        raise PastaError("a label is of a sample or a question that is not among those to spread")
+    found[row, question] = labels[list(columns)].to_numpy(np.float64)
     return found

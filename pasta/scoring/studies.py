@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
+from analysis.resampling import holm
+from analysis.splits import corrected_t_test
 from pasta import store, tables
 from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
@@ -333,31 +334,27 @@ def main_titles(wanted: Sequence[Setup]) -> dict[str, str]:
     return named | {level: level for level in reversed(_PEOPLE.values())}
 
 
-def compare(results: pd.DataFrame, better: str, than: Sequence[str]) -> pd.DataFrame:
-    """Paired differences to other scorers of the main study, seed by seed, 95 % intervals."""
+def compare(
+    results: pd.DataFrame, better: str, than: Sequence[str], test_to_train: float
+) -> pd.DataFrame:
+    """Paired differences to other scorers of the main study, split by split.
+
+    Intervals and p are those of :func:`analysis.splits.corrected_t_test`; ``p_holm`` is adjusted
+    over all questions and scorers of a measure.
+    """
     main = results[results["study"] == "main"]
     keys = ["question", "measure", "seed"]
     wide = main.pivot_table("estimate", keys, "level", aggfunc="first", observed=True)
-    rows = [
-        {"question": question, "measure": measure, "scorer": better, "than": other, **found}
-        for other in than
-        if {better, other} <= set(wide.columns)
-        for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2])
-        for found in _difference(own.dropna().to_numpy())
-    ]
+    rows = []
+    for other in than:
+        if {better, other} <= set(wide.columns):
+            for (question, measure), own in (wide[better] - wide[other]).groupby(keys[:2]):
+                head = {"question": question, "measure": measure, "scorer": better, "than": other}
+                found = corrected_t_test(own.dropna().to_numpy(), test_to_train)
+                rows += [head | found] if found else []
     columns = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _difference(values: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Mean, t interval and p; nothing for fewer than two seeds, or without any spread."""
-    if len(values) < 2 or np.ptp(values) == 0:
-        return []
-    test = stats.ttest_1samp(values, 0)
-    low, high = test.confidence_interval()
-    mean = float(values.mean())
-    found = {"estimate": mean, "low": float(low), "high": float(high), "p": float(test.pvalue)}
-    return [{"n": len(values), **found}]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(p_holm=table.groupby("measure")["p"].transform(holm))
 
 
 def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:

@@ -33,6 +33,7 @@ from reports.source.pages.overview import (
 )
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
+from reports.source.planted import describe_planted
 from reports.source.typesetting import Report, typeset
 
 FOLDER = FIGURES.parent
@@ -60,6 +61,9 @@ def build(
     facts = provenance(base, reads)
     inputs = pd.DataFrame(list_inputs(base, reads), columns=["path", "md5", "stage"])
     report = entry.value(data)
+    if report.simulated:
+        planted = describe_planted(name, data.parts)
+        report = replace(report, content={**report.content, "planted": planted})
     if reads:
         facts = {"Votes": str(data.source), **facts}
         report = replace(report, drawn=data.drawn, questions=describe_questions(data.protocol))

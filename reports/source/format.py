@@ -76,6 +76,12 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def bounded(items: Sequence[str], most: int) -> str:
+    """ "a, b and 7 more" of a list that may be long."""
+    rest = len(items) - most
+    return listed([*items[:most], f"{rest} more"] if rest > 1 else list(items))
+
+
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "text": str,
     "0": whole,

@@ -24,6 +24,7 @@ from reports.source.plots.style import style
 _SVG_DPI = 72
 TEMPLATES = Path(__file__).with_name("templates")
 LOOK = "report.typ"
+SHARED = (LOOK, "planted.typ")  # what the Typst files of all reports are written with
 TABLES = "tables"  # the folder beside the PDFs
 Facts = Mapping[str, str | Sequence[str]]
 
@@ -90,7 +91,8 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
         }
         text = json.dumps(data, ensure_ascii=False)
         (folder / "data.json").write_text(text, encoding="utf-8")
-        shutil.copy(TEMPLATES / LOOK, folder / LOOK)
+        for shared in SHARED:
+            shutil.copy(TEMPLATES / shared, folder / shared)
         main = folder / f"{report.name}.typ"
         if report.prose is None:
             shutil.copy(TEMPLATES / main.name, main)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from analysis.agreement import agreement_with_mode
 from analysis.bias import group_summary, group_tests, permute_groups, permute_slope
-from analysis.order_effects import flip_signs
+from analysis.order_effects import _flip_signs
 from analysis.raters import AGE_GROUPS, demographics, rater_values
 from analysis.votes import long_votes, others_mean
 from tests.analysis.simulated import Study, one, simulate
@@ -124,7 +124,25 @@ def test_ages_written_as_text_are_read() -> None:
     people = pd.DataFrame({"rater": list("abc"), "age": [" 24", "31.0", "n/a"]})
     found, notes = demographics(people, list("abcd"))
     assert found["age_group"].tolist() == ["under 25", "30-39", None, None]
-    assert "1 of 4 without age" in notes["age"] and "'n/a'" in notes["age"]
+    assert "2 of 4 without age (1 by a word: 'n/a')" in notes["age"]
+
+
+@pytest.mark.parametrize("word", ["CONSENT_REVOKED", "Prefer not to say", "NA", "unknown",
+                                  "DATA_EXPIRED", "Not-Stated", "n/a", " "])  # fmt: skip
+def test_a_word_for_nothing_is_no_sex_no_country_and_no_age(word: str) -> None:
+    ratings, people, _ = simulate(Study(raters=12, samples=40, sex=1.0), 0)
+    people = people.astype({"sex": object, "country": object, "age": object})
+    people.loc[:1, ["sex", "country", "age"]] = word
+    known, notes = demographics(people, people["rater"].tolist())
+    assert (
+        known.loc[:1, ["sex", "country"]].isna().all(axis=None) and known["age"].isna().sum() == 2
+    )
+    assert all("2 of 12 without" in notes[name] for name in ("sex", "country", "age"))
+    if word.strip():
+        assert f"(2 by a word: {word!r})" in notes["sex"]
+    tests = group_tests(ratings, people, permutations=200)
+    sex = tests[(tests["factor"] == "sex") & (tests["item"] == "all")]
+    assert set(sex["effect"]) == {"difference"} and sex["p_equivalence"].notna().all()
 
 
 def test_age_groups_have_no_gaps() -> None:
@@ -191,7 +209,7 @@ def test_signs_agree_with_all_flips_written_out() -> None:
         for signs in product((-1, 1), repeat=4)
     ]
     expected = np.mean(np.array(sums) >= abs(values.sum()) - 1e-12)
-    assert flip_signs(values, permutations=9) == pytest.approx(expected)
+    assert _flip_signs(values, permutations=9) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +225,7 @@ def test_signs_agree_with_all_flips_written_out() -> None:
 def test_nothing_to_compare_gives_no_number(values: list[float], groups: list[str | None]) -> None:
     assert np.isnan(permute_groups(values, np.array(groups, object)))
     assert np.isnan(permute_slope(values, np.ones(len(values))))
-    assert np.isnan(flip_signs([0.5])) and np.isnan(flip_signs([0.0, 0.0]))
+    assert np.isnan(_flip_signs([0.5])) and np.isnan(_flip_signs([0.0, 0.0]))
 
 
 def test_random_p_is_uniform_when_there_is_no_difference() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from statsmodels.stats.multitest import multipletests
 from analysis import correlation
 from analysis.correlation import (
     Method,
-    bootstrap_correlations,
+    _bootstrap_correlations,
+    closest_columns,
     correlate_columns,
     correlation_table,
 )
@@ -96,7 +98,7 @@ def test_every_resample_equals_scipy_on_the_drawn_rows(ranks: bool) -> None:
     values, ratings = frames(40)
     x, y = values.to_numpy(), ratings.to_numpy()
     clusters = np.arange(40) // 4
-    fast = bootstrap_correlations(x, y, clusters, ranks=ranks, resamples=6, seed=2)
+    fast = _bootstrap_correlations(x, y, clusters, ranks=ranks, resamples=6, seed=2)
     counts = np.concatenate(list(cluster_counts(10, 6, 2))).astype(int)
     method = "spearman" if ranks else "pearson"
     for resample, times in enumerate(counts):
@@ -113,7 +115,7 @@ def test_chunks_of_resamples_change_nothing(ranks: bool, monkeypatch: pytest.Mon
     strata, images = rng.integers(0, 4, 60), np.arange(60) // 5
 
     def drawn() -> np.ndarray:
-        return bootstrap_correlations(
+        return _bootstrap_correlations(
             x, y, images, ranks=ranks, strata=strata, resamples=20, seed=1
         )
 
@@ -151,7 +153,7 @@ def test_strata_means_are_taken_anew_in_each_resample(ranks: bool) -> None:
     values, ratings = frames(60)
     strata = np.random.default_rng(1).permutation(np.arange(60) % 4)
     x, y, clusters = values["a"].to_numpy(), ratings["Q1"].to_numpy(), np.arange(60) // 3
-    fast = bootstrap_correlations(
+    fast = _bootstrap_correlations(
         x[:, None], y[:, None], clusters, ranks=ranks, strata=strata, resamples=5, seed=1
     )
     counts = np.concatenate(list(cluster_counts(20, 5, 1))).astype(int)
@@ -242,3 +244,62 @@ def test_questions_are_correlated_in_pairs() -> None:
     pairs = list(zip(table["first"], table["second"], strict=True))
     assert sorted(set(pairs)) == [("Q1", "Q2"), ("Q1", "a"), ("Q2", "a")]
     assert len(table) == 6
+
+
+# Which column is the closest
+
+
+def _followers(
+    rng: np.random.Generator, images: int, strengths: Sequence[float]
+) -> tuple[pd.DataFrame, pd.DataFrame, np.ndarray]:
+    """Ratings of eight samples of each image, and columns that follow them more or less."""
+    image = np.repeat(np.arange(images), 8)
+    quality = 0.7 * (rng.normal(size=images)[image] + rng.normal(size=len(image)))
+    rating = np.clip(np.rint(3 + quality + 0.5 * rng.normal(size=len(image))), 1, 5)
+    columns = {
+        f"column {place}": strength * quality
+        + 0.4 * rng.normal(size=images)[image]
+        + rng.normal(size=len(image))
+        for place, strength in enumerate(strengths)
+    }
+    return pd.DataFrame(columns), pd.DataFrame({"rating": rating}), image
+
+
+def _closest_set(values: pd.DataFrame, ratings: pd.DataFrame, images: np.ndarray) -> set[str]:
+    found = closest_columns(values, ratings, clusters=images, resamples=300, seed=0)
+    return set(found.loc[found["p_closest"] >= 0.05, "value"])
+
+
+def test_the_set_contains_the_closest_column_in_at_least_95_of_100_studies() -> None:
+    strengths = [0.5, -0.6, 0.5, 0.55, 0.3, 0.0]  # the second is the closest, by its size
+    found = [_closest_set(*_followers(np.random.default_rng(n), 25, strengths)) for n in range(100)]
+    assert sum("column 1" in names for names in found) >= 95
+    assert sum("column 5" in names for names in found) <= 20  # and it is a choice, not everything
+
+
+def test_with_200_samples_more_the_column_in_front_was_in_the_set_before() -> None:
+    strengths = [0.5, 0.48, 0.5, 0.52, 0.2, 0.0]
+    kept = flips = 0
+    for seed in range(60):
+        values, ratings, images = _followers(np.random.default_rng(seed), 75, strengths)
+        before = images < 50  # 400 samples, then 600
+        first = closest_columns(values[before], ratings[before], clusters=images[before],
+                                resamples=300, seed=0)  # fmt: skip
+        then = closest_columns(values, ratings, clusters=images, resamples=300, seed=0)
+        ahead = then["value"][then["estimate"].abs().argmax()]
+        flips += ahead != first["value"][first["estimate"].abs().argmax()]
+        kept += ahead in set(first.loc[first["p_closest"] >= 0.05, "value"])
+    assert kept >= 58 and flips >= 10  # a single name would have changed often
+
+
+def test_a_column_with_two_names_is_the_closest_under_both_and_gaps_are_left_out() -> None:
+    values, ratings, images = _followers(np.random.default_rng(0), 30, [1.5, 0.1, 0.0])
+    values["again"] = values["column 0"]
+    values["nothing"] = np.nan
+    values.loc[:40, "column 1"] = np.nan
+    found = closest_columns(values, ratings, clusters=images, resamples=200, seed=0)
+    p = found.set_index("value")["p_closest"]
+    assert p["again"] == p["column 0"] > 0.5 and np.isnan(p["nothing"]) and p["column 1"] < 0.05
+    table = correlation_table(values, ratings, clusters=images, resamples=20, seed=0)
+    ranks = table[table["method"] == "spearman"].set_index("value")["estimate"]
+    pd.testing.assert_series_equal(found.set_index("value")["estimate"], ranks)

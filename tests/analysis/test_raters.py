@@ -118,6 +118,14 @@ def test_those_who_rate_strangely_are_named_with_the_reason_and_nobody_else() ->
     assert "beyond chance" in texts
 
 
+def test_where_hardly_anybody_agrees_nobody_is_named_for_it() -> None:
+    frame = study(samples=60, raters=12)
+    rng = np.random.default_rng(0)
+    frame["rating"] = rng.integers(1, 6, len(frame))
+    named = raters_to_look_at(rater_profiles(frame, resamples=100))
+    assert not named["reason"].str.contains("beyond chance").any()
+
+
 def test_an_even_study_names_nobody() -> None:
     for seed in range(5):
         frame = timed(study(samples=100, seed=seed))

@@ -142,6 +142,15 @@ def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
         assert "Own words and boxes." not in text, "nothing is known about them"
 
 
+def test_a_report_on_anonymous_votes_counts_and_names_nobody() -> None:
+    report = lacking_report(LACKS["anonymous"].make)
+    values = report.content
+    assert values["annotators"] is None and values["study"].startswith("Anonymous people gave")
+    assert values["look_at"] == "" and values["mode"] == ""
+    assert not values["profiles"]["known"] and values["profiles"]["named"] == []
+    assert "a00" not in repr(values)
+
+
 def test_names_in_any_script_are_printed_without_a_warning() -> None:
     strange = ["张伟", "a$x$", "*b*", "_c_", "أحمد", "#set text(red)", "x" * 80, "Jürgen", "\t7\n"]
     ratings, people, samples = simulate(Study(raters=9, samples=30), seed=0)

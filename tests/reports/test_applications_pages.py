@@ -212,6 +212,24 @@ def test_findings_have_a_sentence_for_each_application(tables: Tables) -> None:
     assert "people would be better served" in found[3] and "better served" in found[4]
 
 
+def test_no_benefit_is_claimed_that_the_public_scorer_does_not_show(tables: Tables) -> None:
+    rows = tables["mixture"]["comparison"]
+    quality = (rows["measure"] == "quality") & (rows["against"] == "best on other images")
+    crossed = quality & (rows["images"] == "cross-fitted")
+    held_out = quality & (rows["images"] == "held-out")
+    assert crossed.sum() == 1 and held_out.sum() == 1
+    ends = ["estimate", "low", "high"]
+    for public, served in {
+        (-0.06, -0.75, 0.68): "it is not clear that people would be better served",
+        (0.4, 0.1, 0.7): ": people would be better served",
+    }.items():
+        changed = rows.copy()
+        changed.loc[crossed, ends] = (0.3, 0.1, 0.5)
+        changed.loc[held_out, ends] = public
+        told = applications_findings({"mixture": tables["mixture"] | {"comparison": changed}})[0]
+        assert "+0.30 [0.10, 0.50]" in told and served in told
+
+
 def test_what_is_better_is_what_the_protocol_of_the_study_says() -> None:
     """P1 asks in Q5 how alike two explanations are, P2 how different."""
     row: dict[str, Any] = {"low": -0.4, "high": -0.1, "estimate": -0.2, "n": 9}

@@ -256,8 +256,8 @@ def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
 def test_reports_use_the_protocol_of_the_study(version: str, root: Path) -> None:
     """With P1 more stars on Q5 are better, with P2 fewer; the analyses know it too."""
     text = (root / "params.yaml").read_text()
-    assert "protocol: p2," in text and "  question: Q1" in text
-    text = text.replace("protocol: p2,", f"protocol: {version},")
+    assert "protocol: p2\n" in text and "  question: Q1" in text
+    text = text.replace("protocol: p2\n", f"protocol: {version}\n")
     (root / "params.yaml").write_text(text.replace("  question: Q1", "  question: Q5"))
     asked = Data(root, ()).protocol.question("Q5")
     assert asked.direction == {"p1": 1, "p2": -1}[version]

@@ -9,7 +9,7 @@ from scipy import stats
 
 from pasta.studies.ratings.analyses.correlation import correlation_tables, technique_values
 from reports.source.names import metric_title, metric_titles
-from reports.source.pages.correlation import correlation_report
+from reports.source.pages.correlation import closest_sentence, correlation_report
 from reports.source.plots.correlation import (
     forest_figure,
     metric_heatmap,
@@ -81,18 +81,16 @@ def test_what_is_missing_is_said_and_the_report_is_still_made(
 
 
 def test_the_report_is_written_from_the_numbers() -> None:
-    tables = correlation_tables(*rated(), resamples=100)
+    tables = correlation_tables(*rated(), resamples=400)
     report = correlation_report(as_read(tables), published_tables(), True)
     content = report.content
     row = one(tables["correlations"], question="Q1", metric="sparseness", scope="overall",
               method="spearman")  # fmt: skip
-    assert content["overall"]["metric"] == "sparseness"
+    assert content["overall"]["closest"].startswith("sparseness (0.")
+    assert "follows Q1 more closely than" in content["overall"]["closest"]
     # The planted metric promises that lower is better, but raters like it high.
     assert content["against"]["opposed"] == 1
-    assert (content["against"]["metric"], content["against"]["direction"]) == (
-        "sparseness",
-        "lower",
-    )
+    assert content["against"]["metrics"].startswith("sparseness (lower is said to be better")
     listed = one(report.tables["correlations"], question="Q1", title="sparseness",
                  scope="overall", method="spearman")  # fmt: skip
     assert listed["estimate"] == pytest.approx(row["estimate"])
@@ -100,8 +98,20 @@ def test_the_report_is_written_from_the_numbers() -> None:
     paper = content["paper"]
     assert paper["known"] == paper["agrees"] + paper["differs"] + paper["undecided"] > 0
     text = printed(report)
-    assert "The strongest is that of sparseness" in text and "votes are simulated" in text
-    assert "1 of 1 metric with" in text and "points the wrong way" in text
+    assert "Sparseness (0." in text and "votes are simulated" in text
+    assert "1 of 1 metric with" in text and "points the other way" in text
+
+
+def test_metrics_that_cannot_be_told_from_the_closest_are_a_set() -> None:
+    names = [f"metric {number}" for number in range(8)]
+    ranks = pd.DataFrame({"metric": names, "variant": np.nan, "question": "Q1"})
+    ranks["estimate"] = -np.arange(1, 9) / 10
+    ranks = ranks.assign(low=ranks["estimate"] - 0.1, high=ranks["estimate"] + 0.1)
+    said = closest_sentence(ranks.assign(closest=[False] * 2 + [True] * 6), "Q1")
+    assert said.startswith("6 of 8 metrics cannot be told from the one that follows Q1 most")
+    assert "metric 7 (\N{MINUS SIGN}0.80 [" in said and said.endswith(" and 2 more.")
+    assert "metric 3" not in said and closest_sentence(ranks.assign(closest=np.nan), "Q1") == ""
+    assert closest_sentence(ranks.assign(closest=True), "Q1").startswith("none of the 8 metrics")
 
 
 def test_table_1_takes_the_reading_of_the_papers_text() -> None:

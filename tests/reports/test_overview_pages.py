@@ -41,7 +41,7 @@ DIFFERENCES = pd.DataFrame(
         ("Q5", "qwk", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
         ("Q5", "mse", "ordinal", "handcrafted", -0.4, -0.5, -0.3, 0.0001),
     ],
-    columns=["question", "measure", "scorer", "than", "estimate", "low", "high", "p"],
+    columns=["question", "measure", "scorer", "than", "estimate", "low", "high", "p_holm"],
 )
 CORRELATIONS = pd.DataFrame(
     [
@@ -51,7 +51,7 @@ CORRELATIONS = pd.DataFrame(
         ("Q1", "sparseness", "", "within technique", "spearman", 0.05),
     ],
     columns=["question", "metric", "variant", "scope", "method", "estimate"],
-).assign(low=-0.4, high=0.4)
+).assign(low=-0.4, high=0.4, closest=[False, True, np.nan, True])
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     uses = {"mixture": made_up.mixture(), "steering": made_up.steering()}
     document = report(parts, True, uses, before={})
     text = printed(document)
-    assert "quadratic kappa of" in text and "is liked most" in text and "Spearman's rho" in text
+    assert "quadratic kappa of" in text and "liked m" in text and "Spearman's rho" in text
     assert text.count("Missing.") == 0 and "**" not in text
     assert len(figures(document.content)) == 3
     first = pypdfium2.PdfDocument(compile_pdf(document, {}))[0].get_textpage().get_text_range()
@@ -113,8 +113,11 @@ def test_the_score_is_told_beside_people_and_beside_what_beats_it() -> None:
     said = " ".join(score_findings({"summary": SUMMARY, "differences": DIFFERENCES}))
     assert "**0.40** on Q1; an annotator reaches 0.70" in said
     assert "from 0.10 (Q5) to 0.40 (Q1)" in said
-    assert "Against “PASTA, MLP (P2)” it is clearly better on Q1" in said
-    assert "“handcrafted features” is better on Q5 (0.40 more, p < 0.001)" in said
+    assert "Against “PASTA, MLP (P2)” it is significantly better on Q1" in said
+    assert (
+        "“handcrafted features” is significantly better on Q5 (0.40 more, adjusted p < 0.001)"
+        in said
+    )
     assert score_findings(None) == [] and score_findings({"summary": SUMMARY.iloc[:0]}) == []
 
 
@@ -122,10 +125,11 @@ def test_without_differences_the_best_scorer_is_told() -> None:
     assert "the score “ordinal model" in score_findings({"summary": SUMMARY})[0]
 
 
-def test_the_strongest_rank_correlation_counts_whatever_its_sign() -> None:
-    overall, within = correlation_findings({"correlations": CORRELATIONS})
-    assert "**faithfulness, ROAD** with Q1 (Spearman's rho \N{MINUS SIGN}0.30" in overall
-    assert "1 of 2 correlations" in overall and "1 of 1 correlations" in within
+def test_the_closest_metrics_are_told_for_the_same_question_whatever_their_sign() -> None:
+    closest, weak, _, within = correlation_findings({"correlations": CORRELATIONS})
+    assert "Over all explanations, faithfulness, ROAD (\N{MINUS SIGN}0.30" in closest
+    assert "follows Q1 more closely than each of the other 1 metrics" in closest
+    assert "1 of 2 correlations" in weak and "1 of 1 correlations" in within
 
 
 def test_tables_without_numbers_give_no_sentence(parts: Parts) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from analysis.resampling import holm
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.score import collect_levels, score_report, title_levels
 from reports.source.plots.score import ablation_figure, differences_figure
@@ -54,11 +55,13 @@ def summary() -> pd.DataFrame:
 def differences() -> pd.DataFrame:
     rows = [
         ("Q1", "qwk", "ordinal", "pasta-linear", 10, 0.23, 0.15, 0.31, 1e-4),
-        ("Q2", "qwk", "ordinal", "pasta-linear", 10, 0.20, -0.02, 0.42, 0.07),
+        ("Q2", "qwk", "ordinal", "pasta-linear", 10, 0.20, 0.01, 0.39, 0.045),
+        ("Q3", "qwk", "ordinal", "pasta-linear", 10, 0.10, -0.12, 0.32, 0.37),
         ("Q2", "qwk", "ordinal", "handcrafted", 10, -0.24, -0.30, -0.18, 1e-5),
     ]
     head = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p"]
-    return pd.DataFrame(rows, columns=head)
+    table = pd.DataFrame(rows, columns=head)
+    return table.assign(p_holm=holm(table["p"]))
 
 
 @pytest.fixture(name="document", scope="module")
@@ -73,10 +76,13 @@ def test_the_range_the_ceiling_and_who_is_better(document: Report) -> None:
         "low": "0.30 (Q2)", "high": "0.35 (Q1)", "ceiling": ["0.61", "0.73"]
     }  # fmt: skip
     [linear] = content["rivals"]
-    assert (linear["better"], linear["worse"]) == (["Q1"], [])
+    assert (linear["better"], linear["worse"]) == (["Q1"], [])  # Q2: only before Holm's correction
     assert linear["largest"].startswith("+0.23 [0.15, 0.31] on Q1")
     [leader] = content["leaders"]
-    assert tuple(leader.values()) == ("Q2", "handcrafted features", "0.54", "0.30")
+    assert leader == {
+        "question": "Q2",
+        "scorers": ["handcrafted features (0.24 [0.18, 0.30] more)"],
+    }
 
 
 def test_the_main_table_has_ours_and_both_papers(document: Report) -> None:
@@ -106,6 +112,7 @@ def test_coverage_is_told_with_its_price(document: Report) -> None:
     coverage = document.content["coverage"]
     assert coverage["range"] == f"89{thin}% to 92{thin}%"
     assert coverage["width"] == "3.4 to 3.4"
+    assert "3.4 to 3.4 wide on average, on a scale that is 4 wide" in printed(document)
 
 
 def test_ablations_have_the_papers_levels_first_and_ours_after() -> None:
@@ -119,7 +126,7 @@ def test_ablations_have_the_papers_levels_first_and_ours_after() -> None:
 def test_the_report_is_typeset_with_its_findings(document: Report) -> None:
     text = printed(document)
     assert "from 0.30 (Q2) to 0.35 (Q1)" in text and "that is the ceiling" in text
-    assert "surely better on Q1 (largest" in text and "votes are simulated" in text
+    assert "significantly better on Q1 (largest" in text and "votes are simulated" in text
     assert "P1's Table 4, what the test part has new" in text
 
 

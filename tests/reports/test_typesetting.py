@@ -63,8 +63,8 @@ A *bold* and an _emphasised_ word; #data.letters are just letters.
 @pytest.fixture(autouse=True)
 def _prose(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that nobody has to read, with the look of all."""
-    look = (typesetting.TEMPLATES / typesetting.LOOK).read_text()
-    (tmp_path / typesetting.LOOK).write_text(look)
+    for shared in typesetting.SHARED:
+        (tmp_path / shared).write_text((typesetting.TEMPLATES / shared).read_text())
     (tmp_path / "try.typ").write_text(PROSE)
     monkeypatch.setattr(typesetting, "TEMPLATES", tmp_path)
 

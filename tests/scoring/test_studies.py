@@ -19,7 +19,7 @@ from pasta.resume import KeptUnits
 from pasta.scoring import material as material_module
 from pasta.scoring import studies
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.material import Material, collect
+from pasta.scoring.material import Material, collect, held_out_ratio, split
 from pasta.scoring.studies import (
     KEYS,
     Setup,
@@ -288,9 +288,32 @@ def test_differences_are_paired_by_seed() -> None:
         for level, gain in (("ours", 0.1), ("theirs", 0.0))
         for seed in range(10)
     ]
-    found = compare(pd.DataFrame(rows), "ours", ["theirs", "absent"])
+    found = compare(pd.DataFrame(rows), "ours", ["theirs", "absent"], 0.25)
     assert len(found) == 1 and found["n"].item() == 10
     assert found["low"].item() > 0.08 and found["high"].item() < 0.12 and found["p"].item() < 1e-6
+
+
+def test_p_is_adjusted_over_all_questions_and_scorers_of_a_measure() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"study": "main", "level": level, "question": question, "measure": measure, "seed": seed}
+        | {"estimate": rng.normal() + (level == "ours")}
+        for level in ("ours", "theirs", "another")
+        for question in ("Q1", "Q2", "Q3")
+        for measure in ("qwk", "mse")
+        for seed in range(10)
+    ]
+    found = compare(pd.DataFrame(rows), "ours", ["theirs", "another"], 0.25)
+    own = found[found["measure"] == "qwk"]
+    assert len(own) == 6 and own["p_holm"].min() == pytest.approx(6 * own["p"].min())
+    plain = compare(pd.DataFrame(rows), "ours", ["theirs", "another"], 0.0)
+    assert (found["p"] > plain["p"]).all() and (found["low"] < plain["low"]).all()
+
+
+def test_a_split_tests_half_of_what_it_does_not_train_on() -> None:
+    places = pd.DataFrame({"dataset": "d", "technique": "t", "image": np.arange(400).astype(str)})
+    part = split(places, "image", 0.75, 0)
+    assert len(part.test) / len(part.train) == pytest.approx(held_out_ratio(0.75))
 
 
 def test_coverage_counts_both_ends_and_leaves_gaps_out() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.missing import is_missing
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
 from pasta.text_files import read_csv
@@ -59,7 +60,7 @@ class Given:
 def read_ratings(file: Path, categories: Sequence[int]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Ratings, typed and checked, and the names of columns that were left aside.
 
-    An empty rating is one that was not given; it stays in the frame as missing.
+    An empty rating, or one such as NA, is one that was not given; it stays in the frame as missing.
     """
     given = read_text(file, *RATINGS)
     frame = given.frame
@@ -137,8 +138,8 @@ def _once(given: Given, name: str) -> None:
 def _ratings(given: Given, categories: Sequence[int]) -> pd.Series[Any]:
     texts = given.frame["rating"]
     low, high = min(categories), max(categories)
-    expected = f"a whole number from {low} to {high}, or nothing (another scale: --scale)"
-    empty = (texts == "").to_numpy()
+    expected = f"a whole number from {low} to {high}, or nothing or NA (another scale: --scale)"
+    empty = texts.map(is_missing).to_numpy(bool)
     wrong = ~empty & ~texts.str.fullmatch(_WHOLE).to_numpy(bool)
     given.refuse(wrong, "rating", "not a rating", expected)
     numbers = pd.to_numeric(texts.mask(empty)).astype(np.float64)

@@ -116,7 +116,7 @@ def agreement_report(tables: Tables, simulated: bool) -> Report:
     lacking = tables["missing"]
     numbers = read_facts(tables)
     values = {
-        "annotators": int(numbers["annotators"]),
+        "annotators": _count_annotators(numbers),
         "study": study_sentence(tables),
         "mode": mode_sentence(tables),
         "verdicts": verdicts_sentence(tables),
@@ -301,8 +301,9 @@ def study_sentence(tables: Tables) -> str:
     numbers = read_facts(tables)
     if not numbers["votes"]:
         return "There are no ratings."
+    who = _count_annotators(numbers)
     text = (
-        f"{count(int(numbers['annotators']), 'annotator')} gave "
+        f"{'Anonymous people' if who is None else count(who, 'annotator')} gave "
         f"{count(int(numbers['votes']), 'vote')} to {count(int(numbers['samples']), 'sample')}"
     )
     if pd.notna(numbers["images"]):
@@ -318,6 +319,11 @@ def study_sentence(tables: Tables) -> str:
     elif simulated:
         text += f" {count(simulated, 'vote is', 'votes are')} simulated."
     return text
+
+
+def _count_annotators(numbers: Mapping[str, float]) -> int | None:
+    """How many rated; None where votes are anonymous."""
+    return int(numbers["annotators"]) if pd.notna(numbers["annotators"]) else None
 
 
 def mode_sentence(tables: Tables) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pasta.studies.ratings.settings import CHANGES, MAIN, STEADY
-from reports.source.format import cells, interval, number, p_value, share
+from reports.source.format import bounded, cells, interval, number, share
 from reports.source.names import metric_title, metric_titles, model_name
 from reports.source.pages.parts import table
 from reports.source.plots.correlation import (
@@ -26,10 +26,11 @@ Frames = Mapping[str, pd.DataFrame]
 Values = dict[str, Any]
 KINDS = {"all": "all explanations", "saliency": "saliency maps", "concept": "concepts"}
 _TEXTS = ("variant", "part", "note", "direction", "without")
-_SURE = 0.05
+_SIGNIFICANT = 0.05
+_MOST = 4  # metrics that a sentence names
 _NOTHING = pd.DataFrame(
     columns=["question", "metric", "variant", "scope", "part", "method", "direction", "n"]
-    + ["estimate", "low", "high", "p_clustered_holm"]
+    + ["estimate", "low", "high", "p_clustered_holm", "closest"]
 )
 _TABLES = {
     "Table 1": ("pasta_v1_table01_faithfulness_vs_human", "faithfulness", "faithfulness"),
@@ -70,6 +71,7 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
         "overall": _find_strongest(overall),
         "within": _find_strongest(ranks[ranks["scope"] == "within technique"]),
         "against": _find_opposed(overall),
+        "closest": _tabulate_closest(overall, ranks[ranks["scope"] == "within technique"]),
         "explains": _find_explaining(table(found, "explained")),
         "pairs": _compare_pairs(table(found, "questions")),
         "heatmap": metric_heatmap(own, titles),
@@ -85,49 +87,82 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
 
 
 def _title_rows(rows: pd.DataFrame) -> list[str]:
-    return [metric_title(*pair) for pair in zip(rows["metric"], rows["variant"], strict=True)]
+    variants = texts(rows["variant"])
+    return [metric_title(*pair) for pair in zip(rows["metric"], variants, strict=True)]
 
 
-def _largest(rows: pd.DataFrame) -> Values:
-    """The row with the largest estimate, whatever its sign, and its metric's title."""
-    top = rows.iloc[int(rows["estimate"].abs().to_numpy().argmax())]
-    title = metric_title(str(top["metric"]), str(top["variant"]))
-    return {str(name): value for name, value in top.items()} | {"title": title}
+def closest_sentence(ranks: pd.DataFrame, question: str) -> str:
+    """Which metrics may follow a question most closely: a set, which more samples make smaller.
+
+    ``ranks`` are Spearman's correlations of one scope.
+    """
+    own = ranks[ranks["question"] == question].dropna(subset="estimate")
+    own = own.loc[own["estimate"].abs().sort_values(ascending=False, kind="stable").index]
+    best = own[own["closest"].eq(True)]
+    if best.empty:
+        return ""
+    names = [
+        f"{title} ({number(row['estimate'])} {interval(row['low'], row['high'])})"
+        for title, (_, row) in zip(_title_rows(best), best.iterrows(), strict=True)
+    ]
+    if len(best) == 1:
+        others = f"each of the other {len(own) - 1} metrics" if len(own) > 1 else "any other metric"
+        return f"{names[0]} follows {question} more closely than {others} (Spearman's rho)."
+    if len(best) == len(own):
+        return (
+            f"none of the {len(own)} metrics can be told from the one that follows {question} most "
+            f"closely; the largest of Spearman's rho: {bounded(names, _MOST)}."
+        )
+    return (
+        f"{len(best)} of {len(own)} metrics cannot be told from the one that follows {question} "
+        f"most closely (Spearman's rho): {bounded(names, _MOST)}."
+    )
 
 
 def _find_strongest(ranks: pd.DataFrame) -> Values | None:
     if ranks.empty:
         return None
-    top = _largest(ranks)
     return {
-        "sure": (ranks["p_clustered_holm"] < _SURE).sum(),
+        "significant": (ranks["p_clustered_holm"] < _SIGNIFICANT).sum(),
         "n": len(ranks),
-        "metric": top["title"],
-        "question": top["question"],
-        "estimate": f"{number(top['estimate'])} {interval(top['low'], top['high'])}",
+        "closest": closest_sentence(ranks, MAIN),
     }
 
 
+def _tabulate_closest(overall: pd.DataFrame, within: pd.DataFrame) -> Values | None:
+    """For each question how many metrics may be the closest, and which."""
+    rows = []
+    for where, ranks in (("all explanations", overall), ("within techniques", within)):
+        best = ranks[ranks["closest"].eq(True)]
+        for question, own in best.groupby("question"):
+            ordered = own.loc[own["estimate"].abs().sort_values(ascending=False).index]
+            names = [
+                f"{title} {number(value)}"
+                for title, value in zip(_title_rows(ordered), ordered["estimate"], strict=True)
+            ]
+            there = (ranks["question"] == question).sum()
+            number_of = f"{len(own)} of {there}"
+            rows.append((where, question, number_of, bounded(names, 2 * _MOST)))
+    frame = pd.DataFrame(rows, columns=["where", "question", "number", "metrics"])
+    return cells(frame, "where question number metrics") if rows else None
+
+
 def _find_opposed(ranks: pd.DataFrame) -> Values | None:
-    """Metrics that correlate clearly with the main question, but against their own direction."""
+    """Metrics that correlate with the main question, but against their own direction."""
     own = ranks[
         (ranks["question"] == MAIN)
-        & (ranks["p_clustered_holm"] < _SURE)
+        & (ranks["p_clustered_holm"] < _SIGNIFICANT)
         & ranks["direction"].isin(["higher", "lower"])
     ]
     if own.empty:
         return None
     wanted = own["direction"].map({"higher": 1, "lower": -1})
     against = own[own["estimate"] * wanted < 0]
-    values: Values = {"opposed": len(against), "n": len(own)}
-    if against.empty:
-        return values
-    worst = _largest(against)
-    return values | {
-        "metric": worst["title"],
-        "direction": worst["direction"],
-        "estimate": number(worst["estimate"]),
-    }
+    names = [
+        f"{title} ({row['direction']} is said to be better, rho is {number(row['estimate'])})"
+        for title, (_, row) in zip(_title_rows(against), against.iterrows(), strict=True)
+    ]
+    return {"opposed": len(against), "n": len(own), "metrics": bounded(names, _MOST)}
 
 
 def _find_explaining(explained: pd.DataFrame) -> Values | None:
@@ -136,12 +171,10 @@ def _find_explaining(explained: pd.DataFrame) -> Values | None:
     rest = explained[(explained["quantity"] == "share_of_rest") & explained["estimate"].notna()]
     if rest.empty:
         return None
-    top = _largest(rest)
     return {
-        "metric": top["title"],
-        "share": share(top["estimate"], 1),
-        "question": top["question"],
-        "p": p_value(top["p_holm"]),
+        "significant": (rest["p_holm"] < _SIGNIFICANT).sum(),
+        "n": len(rest),
+        "most": share(rest["estimate"].max(), 1),
     }
 
 
@@ -171,7 +204,7 @@ def _tabulate_shares(own: pd.DataFrame) -> Values | None:
     shown = rest.assign(
         metric=_title_rows(rest),
         cell=[
-            share(value, 1) + ("*" if p < _SURE else "")
+            share(value, 1) + ("*" if p < _SIGNIFICANT else "")
             for value, p in zip(rest["estimate"], rest["p_holm"], strict=True)
         ],
     )

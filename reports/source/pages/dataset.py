@@ -244,7 +244,7 @@ def _describe_plan(plan: pd.DataFrame) -> Values | None:
     if plan.empty:
         return None
     rows = {(row["what"], row["of"]): row for _, row in plan.iterrows()}
-    votes = rows.get(("annotators", "sample"))
+    votes = rows.get(("ratings", "sample"))
     common = rows.get(("samples in common", "pair of annotators"))
     named = [
         f"{row['what'].capitalize()} of {'an' if row['of'][0] in 'aeiou' else 'a'} {row['of']}"

@@ -15,7 +15,7 @@ from pasta.git import committed
 from pasta.paths import HEADLINES
 from pasta.studies.ratings.protocol import Protocol
 from pasta.studies.ratings.settings import MAIN
-from reports.source.format import cells, interval, listed, number, p_value
+from reports.source.format import bounded, cells, interval, listed, number, p_value
 from reports.source.names import (
     LEAVE_ONE_OUT,
     metric_title,
@@ -25,6 +25,7 @@ from reports.source.names import (
 )
 from reports.source.pages.agreement import mode_sentence, verdicts_sentence
 from reports.source.pages.applications import applications_findings
+from reports.source.pages.correlation import closest_sentence
 from reports.source.pages.dataset import KINDS, count_study, differences_in_words
 from reports.source.pages.parts import (
     HONEST,
@@ -36,6 +37,7 @@ from reports.source.pages.parts import (
     table,
     why_missing,
 )
+from reports.source.pages.score import find_significant
 from reports.source.plots.correlation import forest_figure
 from reports.source.plots.preference import KIND_COLOURS, groups_figure
 from reports.source.plots.score import people_and_score_figure
@@ -120,7 +122,8 @@ def three_numbers(parts: Parts) -> list[dict[str, str]]:
     ranks = select(_rank_correlations(parts.get("correlation")), question=MAIN)
     if len(ranks):
         top = ranks.iloc[int(ranks["estimate"].abs().to_numpy().argmax())]
-        words = f"rho of {MAIN} with {_metric(top)}, of {len(ranks)} metrics the closest here"
+        name = metric_title(str(top["metric"]), top["variant"])
+        words = f"rho of {MAIN} with {name}, of {len(ranks)} metrics the closest here"
         ends = interval(top["low"], top["high"])
         found.append({"value": number(top["estimate"]), "ends": ends, "words": words})
     tables = parts.get("score")
@@ -176,9 +179,13 @@ def headline_findings(parts: Parts) -> list[str]:
 def agreement_findings(tables: Tables | None) -> list[str]:
     """How well annotators agree with the mode, and on which questions best and worst."""
     kappas = select(select_known(tables, "agreement"), measure=HONEST)
-    if tables is None or kappas.empty:
+    if tables is None:
         return []
     said = [mode_sentence(tables)]
+    if kappas.empty:  # of anonymous votes it is not known who gave them
+        kappas = select(select_known(tables, "agreement"), measure="krippendorff_ordinal")
+        mean = number(kappas["estimate"].mean()) if len(kappas) else ""
+        said = [f"Krippendorff's alpha of the votes is {mean} on average." if mean else ""]
     each = kappas[kappas["question"] != "all"].sort_values("estimate")
     if len(each) > 1:
         worst, best = each.iloc[0], each.iloc[-1]
@@ -198,16 +205,18 @@ def bias_findings(tables: Tables | None) -> list[str]:
 
 
 def preference_findings(tables: Tables | None) -> list[str]:
-    """What is liked most and least, and whether kinds of explanation differ."""
+    """Which techniques may be liked most, and whether kinds of explanation differ."""
     said = []
     ranked = select_known(tables, "ranking")
     if len(ranked) > 1:
-        first, last = ranked.iloc[0], ranked.iloc[-1]
-        said.append(
-            f"Of {len(ranked)} techniques, **{technique_name(first['technique'])}** is liked most "
-            f"and {technique_name(last['technique'])} least; tests of every two leave places "
-            f"{int(first['rank_low'])} to {int(first['rank_high'])} open for the first."
+        leading = ranked[ranked["rank_low"] == 1]
+        names = [technique_name(name) for name in leading["technique"]]
+        told = (
+            f"**{names[0]}** is liked more than every other one"
+            if len(names) == 1
+            else f"{len(names)} cannot be told from the one that is liked most: {bounded(names, 4)}"
         )
+        said.append(f"Of {len(ranked)} techniques, {told} (tests of every two).")
     gaps = select_known(tables, "kind_differences")
     if len(gaps):
         said += differences_in_words(
@@ -225,20 +234,14 @@ def correlation_findings(tables: Tables | None) -> list[str]:
         own = select(ranks, scope=scope)
         if own.empty:
             continue
-        top = own.iloc[int(own["estimate"].abs().to_numpy().argmax())]
         weak = int((own["estimate"].abs() < WEAK).sum())
+        closest = closest_sentence(own, MAIN)
+        said += [f"{where}, {closest}"] if closest else []
         said.append(
-            f"{where}, the metric that follows a rating most closely is **{_metric(top)}** with "
-            f"{top['question']} (Spearman's rho {number(top['estimate'])} "
-            f"{interval(top['low'], top['high'])}); {weak} of {len(own)} correlations between a "
-            f"metric and a question are weaker than {number(WEAK, 1)}."
+            f"{where}, {weak} of {len(own)} correlations between a metric and a question are "
+            f"weaker than {number(WEAK, 1)}."
         )
     return said
-
-
-def _metric(row: pd.Series) -> str:
-    variant = row["variant"]
-    return metric_title(str(row["metric"]), "" if pd.isna(variant) else str(variant))
 
 
 def score_findings(tables: Tables | None) -> list[str]:
@@ -277,24 +280,29 @@ def _own_scorer(tables: Tables | None, kappas: pd.DataFrame) -> str:
 
 
 def _rivals(tables: Tables | None, name: str) -> list[str]:
-    """Against P2's scorer and against whatever does clearly better."""
+    """Against P2's scorer and against whatever does significantly better."""
     found = select(table(tables, "differences"), scorer=name, measure="qwk")
     said = []
     published = select(found, than="pasta-mlp")
     if len(published):
-        better = published[published["low"] > 0]
+        better = find_significant(published, 1)
         names = listed([str(question) for question in better["question"]])
-        words = f"clearly better on {names}" if names else "not clearly better on any question"
+        words = (
+            f"significantly better on {names}"
+            if names
+            else "not significantly better on any question"
+        )
         said.append(f"Against “{scorer_name('pasta-mlp')}” it is {words}.")
-    worse = found[found["high"] < 0] if len(found) else found
+    worse = find_significant(found, -1) if len(found) else found
     for rival, rows in worse.groupby("than", sort=False) if len(worse) else []:
         gaps = listed(
             [
-                f"{row['question']} ({number(-row['estimate'])} more, {p_value(row['p'])})"
+                f"{row['question']} ({number(-row['estimate'])} more, "
+                f"adjusted {p_value(row['p_holm'])})"
                 for _, row in rows.iterrows()
             ]
         )
-        said.append(f"“{scorer_name(str(rival))}” is better on {gaps}.")
+        said.append(f"“{scorer_name(str(rival))}” is significantly better on {gaps}.")
     return said
 
 

@@ -29,6 +29,8 @@ STUDIES = {
     "n top": "concepts in a sentence",
     "concept embedding": "how concepts are embedded",
 }
+SIGNIFICANT = 0.05  # adjusted p below this
+_DIFFERENCES = ["question", "measure", "scorer", "than", "n", "estimate", "low", "high", "p_holm"]
 _FILE = "pasta_v1_ablations_q1"
 _PAPER = ["paper_value", "paper_sd"]
 _QUANTITIES = {measure: name.upper() for name, measure in ABLATION_MEASURES.items()}
@@ -41,13 +43,15 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
     ----------
     tables
         ``summary`` (study, level, question, measure, mean, sd, n, reason) and ``differences``
-        (question, measure, scorer, than, n, estimate, low, high, p) of the score stage.
+        (question, measure, scorer, than, n, estimate, low, high, p, p_holm) of the score stage.
     published
         The papers' tables; the rows and columns of those that are not there are left out.
     simulated
         Whether the votes are those of simulated raters.
     """
     summary, differences = table(tables, "summary"), table(tables, "differences")
+    if differences.empty:
+        differences = pd.DataFrame(columns=_DIFFERENCES)
     main = select(summary, study="main")
     if main.empty:
         return Report("score", simulated, {"main": None})
@@ -58,7 +62,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
         "runs": int(runs.max()) if len(runs) else None,
         "range": _find_range(main),
         "rivals": _compare_rivals(differences),
-        "leaders": _find_leaders(main),
+        "leaders": _find_leaders(differences),
         "measures": {
             measure: {
                 "table": _tabulate(main, published, measure, titles),
@@ -105,25 +109,24 @@ def _find_range(main: pd.DataFrame) -> Values | None:
     }
 
 
-def _find_leaders(main: pd.DataFrame) -> list[Values]:
-    """Questions on which another scorer is better than the ordinal model."""
-    kappas = select(main, measure="qwk")
-    found = []
-    for _, own in select(kappas, level=BEST).sort_values("question").iterrows():
-        rows = select(kappas, question=own["question"]).dropna(subset="mean")
-        rows = rows[~rows["level"].isin([LEAVE_ONE_OUT, OWN_VOTE])]
-        best = rows.iloc[int(rows["mean"].to_numpy().argmax())]
-        if best["level"] != BEST and best["mean"] > own["mean"]:
-            kappa, ours = number(best["mean"]), number(own["mean"])
-            title = _title(best["level"])
-            found.append(
-                {"question": own["question"], "scorer": title, "kappa": kappa, "ours": ours}
-            )
-    return found
+def _find_leaders(differences: pd.DataFrame) -> list[Values]:
+    """Questions on which other scorers are significantly better than the ordinal model."""
+    worse = find_significant(select(differences, measure="qwk"), -1)
+    return [
+        {
+            "question": question,
+            "scorers": [
+                f"{_title(row['than'])} ({number(-row['estimate'])} "
+                f"{interval(-row['high'], -row['low'])} more)"
+                for _, row in rows.sort_values("estimate").iterrows()
+            ],
+        }
+        for question, rows in worse.groupby("question")
+    ]
 
 
 def _compare_rivals(differences: pd.DataFrame) -> list[Values]:
-    """Where the ordinal model is surely better, or worse, than the papers' networks."""
+    """Where the ordinal model is significantly better, or worse, than the papers' networks."""
     found = []
     for rival in ("pasta-linear", "pasta-mlp"):
         rows = select(differences, measure="qwk", than=rival)
@@ -134,12 +137,17 @@ def _compare_rivals(differences: pd.DataFrame) -> list[Values]:
         found.append(
             {
                 "scorer": TITLES[rival],
-                "better": rows.loc[rows["low"] > 0, "question"].tolist(),
-                "worse": rows.loc[rows["high"] < 0, "question"].tolist(),
-                "largest": f"{largest} on {top['question']}, {p_value(top['p'])}",
+                "better": find_significant(rows, 1)["question"].tolist(),
+                "worse": find_significant(rows, -1)["question"].tolist(),
+                "largest": f"{largest} on {top['question']}, adjusted {p_value(top['p_holm'])}",
             }
         )
     return found
+
+
+def find_significant(differences: pd.DataFrame, sign: int) -> pd.DataFrame:
+    """Differences of this sign whose adjusted p is below 0.05."""
+    return differences[(differences["p_holm"] < SIGNIFICANT) & (sign * differences["estimate"] > 0)]
 
 
 def _tabulate(
@@ -251,7 +259,8 @@ def _describe_differences(differences: pd.DataFrame) -> Values | None:
     return {
         "runs": int(differences["n"].max()),
         "figure": differences_figure(differences, rivals),
-        "table": cells(own, "question than n:0 estimate:signed low:interval p:p"),
+        "table": cells(own, "question than n:0 estimate:signed low:interval p_holm:p"),
+        "comparisons": len(own),
     }
 
 

@@ -16,7 +16,7 @@ from reports.source.plots.style import FAINT, INK, PALETTE, style
 WIDTH = 6.5  # inches, the width of the text
 _SCALE = 0.9  # correlations from here on have the full colour
 _ROW = 0.175  # inches for a row of numbers
-_SURE = 0.05
+_SIGNIFICANT = 0.05
 _METHOD, _FIRST = "spearman", MAIN
 _LUMA = (0.2126, 0.7152, 0.0722)  # how bright red, green and blue are
 
@@ -27,8 +27,8 @@ def metric_heatmap(
     """Metrics in rows, questions in columns: over all samples, and within techniques.
 
     ``correlations`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`; ``titles``
-    names metric and variant in the order of the rows. What is not sure (adjusted p of 0.05 or
-    more) is grey.
+    names metric and variant in the order of the rows. What is not significant (adjusted p of 0.05
+    or more) is grey.
     """
     own = correlations[correlations["method"] == _METHOD]
     scopes = [scope for scope in ("overall", "within technique") if (own["scope"] == scope).any()]
@@ -40,7 +40,7 @@ def metric_heatmap(
         here = own[own["scope"] == scope]
         panels["all samples" if scope == "overall" else scope] = (
             _matrix(here, "estimate", titles, "question", questions),
-            _matrix(here, "p_clustered_holm", titles, "question", questions) < _SURE,
+            _matrix(here, "p_clustered_holm", titles, "question", questions) < _SIGNIFICANT,
         )
     return _heatmaps(panels, list(titles.values()), questions)
 
@@ -58,8 +58,8 @@ def parts_heatmap(
         here = own[own["scope"] == scope]
         parts = sorted(here["part"].dropna().unique())
         if parts:
-            sure = _matrix(here, "p_clustered_holm", titles, "part", parts) < _SURE
-            panels[scope] = (_matrix(here, "estimate", titles, "part", parts), sure)
+            significant = _matrix(here, "p_clustered_holm", titles, "part", parts) < _SIGNIFICANT
+            panels[scope] = (_matrix(here, "estimate", titles, "part", parts), significant)
             columns.append([names.get(part, part) for part in parts])
     return _heatmaps(panels, list(titles.values()), columns, turned=True) if panels else None
 
@@ -216,9 +216,9 @@ def _numbers(
             continue
         text = "–" if np.isnan(value) else write_cell(value)
         light = bool(np.isnan(value) or bright[row, column] > 0.54)
-        sure = bool(strong[row, column])
+        significant = bool(strong[row, column])
         panel.text(
             column, row, text, ha="center", va="center", fontsize=7.5,
-            color=(INK if sure else "#666666") if light else "white",
-            fontweight="bold" if sure and not strong.all() else "normal",
+            color=(INK if significant else "#666666") if light else "white",
+            fontweight="bold" if significant and not strong.all() else "normal",
         )  # fmt: skip

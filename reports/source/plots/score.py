@@ -94,8 +94,8 @@ def ablation_figure(rows: pd.DataFrame, titles: Mapping[str, str]) -> Figure | N
 def differences_figure(differences: pd.DataFrame, titles: Mapping[str, str]) -> Figure | None:
     """How much better one scorer is than the others: a panel for each question.
 
-    ``differences`` has question, measure, than, estimate, low, high; ``titles`` names the rivals
-    from top to bottom.
+    ``differences`` has question, measure, than, estimate, low, high, p_holm; ``titles`` names the
+    rivals from top to bottom. What is not significant (p_holm of 0.05 or more) is grey.
     """
     own = differences[(differences["measure"] == "qwk") & differences["than"].isin(list(titles))]
     if own.empty:
@@ -111,9 +111,8 @@ def differences_figure(differences: pd.DataFrame, titles: Mapping[str, str]) -> 
         for panel, question in zip(panels, questions, strict=True):
             here = own[own["question"] == question]
             height = here["than"].map(places)
-            colours = np.where(
-                here["low"] > 0, PALETTE[0], np.where(here["high"] < 0, PALETTE[1], "#8A8A8A")
-            )
+            side = np.where(here["estimate"] > 0, PALETTE[0], PALETTE[1])
+            colours = np.where(here["p_holm"] < 0.05, side, "#8A8A8A")
             panel.axvline(0, color=INK, zorder=0, linewidth=0.8)
             panel.hlines(height, here["low"], here["high"], color=colours, linewidth=1.3)
             panel.scatter(here["estimate"], height, s=14, color=colours, zorder=3)

@@ -125,8 +125,12 @@ def test_the_stage_leaves_a_batch_and_what_was_planted_and_no_clock(
         write_simulated(study, simulated, root)
         write_simulated(study, simulated, root)  # may be there already
     assert names(out[0] / study.planted_folder) == [
-        "planted.json", "properties.parquet", "quality.parquet", "raters.parquet",
-    ]  # fmt: skip
+        "expected.parquet",
+        "planted.json",
+        "properties.parquet",
+        "quality.parquet",
+        "raters.parquet",
+    ]
     for folder in (study.simulated_folder, study.planted_folder):
         for file in (out[0] / folder).iterdir():
             assert file.read_bytes() == (out[1] / folder / file.name).read_bytes(), file.name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from analysis.correlation import correlate_columns, correlation_table
+from analysis.correlation import closest_columns, correlate_columns, correlation_table
 from analysis.mixed_model import explained_beyond
 from analysis.resampling import holm
 from analysis.tables import Tables, add_missing, list_missing
@@ -21,6 +22,7 @@ from pasta.studies.ratings.analyses.names import (
 
 OVERALL = "overall"
 WITHIN = "within technique"
+ALPHA = 0.05
 _KEY = ["metric", "variant"]
 
 
@@ -51,21 +53,25 @@ def correlation_study(
         the partial correlation given the technique, does the metric know good from bad among
         explanations of one kind?), part (the dataset or backbone), and the columns of
         :func:`analysis.correlation.correlation_table` with ``p_holm`` and ``p_clustered_holm``,
-        adjusted over all rows of a method and scope.
+        adjusted over all rows of a method and scope. Spearman's over all samples and within
+        techniques also have ``p_closest`` (see :func:`analysis.correlation.closest_columns`) and
+        ``closest``: whether the metric is in the set that contains the one that follows the
+        question most closely, with a confidence of 95 % for all questions together.
     """
     values, ratings, known = align(metric_values, labels, samples, "mode")
     images, groups = (pd.factorize(known[name])[0] for name in ("image", "technique"))
-    parts = [
-        correlation_table(
-            values[rows],
-            ratings[rows],
-            clusters=images[rows],
-            strata=groups[rows] if scope == WITHIN else None,
-            resamples=resamples,
-            seed=seed,
-        ).assign(scope=scope, part=part)
-        for scope, part, rows in _scopes(known)
-    ]
+    parts = []
+    for scope, part, rows in _scopes(known):
+        given = values[rows], ratings[rows]
+        strata = groups[rows] if scope == WITHIN else None
+        options: dict[str, Any] = {"resamples": resamples, "seed": seed}
+        found = correlation_table(*given, clusters=images[rows], strata=strata, **options)
+        if scope in (OVERALL, WITHIN):
+            closest = closest_columns(*given, clusters=images[rows], strata=strata, **options)
+            closest["closest"] = closest["p_closest"] >= ALPHA / max(1, ratings.shape[1])
+            closest = closest.drop(columns="estimate").assign(method="spearman")
+            found = found.merge(closest, on=["value", "rating", "method"], how="left")
+        parts.append(found.assign(scope=scope, part=part))
     study = pd.concat(parts, ignore_index=True).rename(columns={"rating": "question"})
     pairs = study.pop("value")
     for number, name in enumerate(_KEY):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -16,6 +17,7 @@ from pasta.studies.ratings.protocol import Protocol, study_protocol
 from pasta.studies.ratings.rateable import rateable, read_all
 from pasta.studies.ratings.settings import SimulationParams
 from pasta.studies.ratings.simulation.descriptions import choose, draw_boxes, write_texts
+from pasta.studies.ratings.simulation.expected import expected_effects
 from pasta.studies.ratings.simulation.quality import measure, qualities
 from pasta.studies.ratings.simulation.raters import (
     annotators_table,
@@ -75,16 +77,28 @@ def planned(groups: Sequence[Group], params: Params) -> pd.DataFrame:
         rateable(groups, settings.extras),
         settings.annotators,
         settings.votes,
-        params.seed,
+        params.seeds.simulating,
         settings.samples,
         settings.techniques_per_image,
     )
 
 
 def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
-    """The planned study carried out by simulated raters; an empty one if real people rate."""
+    """The planned study carried out by simulated raters; an empty one if real people rate.
+
+    The truth also holds ``expected``: the planted effects on the scales of the estimates.
+    """
     settings = params.annotations
     if settings.source == "imported":
         return Simulated(complete_frames(ANSWERS, {}), {})
-    plan = planned(groups, params)
-    return simulate(groups, plan, settings.simulation, params.seed, study_protocol(params))
+    plan, protocol = planned(groups, params), study_protocol(params)
+    study = simulate(groups, plan, settings.simulation, params.seeds.simulating, protocol)
+    expected = expected_effects(
+        study.truth["properties"],
+        read_all(groups, tables.EXPLANATIONS),
+        plan,
+        settings.simulation,
+        {question.id: question.item_ids for question in protocol.rankings},
+        params.seeds.simulating,
+    )
+    return replace(study, truth={**study.truth, "expected": expected})
