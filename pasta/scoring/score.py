@@ -170,7 +170,38 @@ class _Job(NamedTuple):
 
 
 class PastaScore:
-    """Predicts how people would answer one question about explanations."""
+    """Predicts how people would answer one question about explanations.
+
+    :meth:`load` opens a trained scorer; calling it is :meth:`score`.
+
+    Parameters
+    ----------
+    question
+        One of those that the scorer has learned.
+    stored
+        The scorer, as :func:`pasta.scoring.stored.load_scorer` returns it.
+    encoder
+        The encoder that it was trained with.
+    batch_size
+        Pictures encoded at once.
+
+    Examples
+    --------
+    In a project whose scorer is trained; ``load("Q1", folder)`` opens any other one.
+
+    >>> import numpy as np
+    >>> from pasta import PastaScore
+    >>> score = PastaScore.load("Q1")
+    >>> image, saliency = np.full((32, 32, 3), 0.5), np.eye(32)
+    >>> found = score(image=image, saliency=saliency, label="cat")
+    >>> found.status, 1 <= found.score <= 5
+    ('ok', True)
+
+    A batch has arrays:
+
+    >>> score(image=[image] * 3, saliency=[saliency] * 3, label="cat").score.shape
+    (3,)
+    """
 
     def __init__(
         self, question: str, stored: StoredScorer, encoder: Encoder, batch_size: int = BATCH
@@ -191,7 +222,7 @@ class PastaScore:
         encoder: Encoder | None = None,
         batch_size: int = BATCH,
     ) -> PastaScore:
-        """The score of a question.
+        """Open the scorer of a question.
 
         Parameters
         ----------
@@ -203,6 +234,10 @@ class PastaScore:
             One that is already open; None opens the one that the scorer was trained with.
         batch_size
             Pictures encoded at once.
+
+        Returns
+        -------
+        PastaScore
         """
         own = folder is None
         place = project_root() / FOLDER if folder is None else Path(folder)
@@ -281,7 +316,13 @@ class PastaScore:
     __call__ = score
 
     def check(self, **given: Any) -> None:
-        """Raise what :meth:`score` would raise about its input, without the encoder's work."""
+        """Raise what :meth:`score` would raise about its input, without the encoder's work.
+
+        Parameters
+        ----------
+        **given
+            As for :meth:`score`.
+        """
         self._job(**given)
 
     def __deepcopy__(self, memo: Any) -> PastaScore:
