@@ -180,7 +180,7 @@ def closest_columns(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Which columns may be the one that follows a rating most closely?
+    r"""Test which columns may be the one that follows a rating most closely.
 
     The largest of many correlations is a matter of luck: with a few rows more it is another one.
     For each column this tests that no other has a larger absolute Spearman correlation in the
@@ -197,18 +197,30 @@ def closest_columns(
 
     Parameters
     ----------
-    values, ratings, clusters, strata
+    values, ratings, clusters, strata, resamples, seed
         As for :func:`correlation_table`.
 
     Returns
     -------
     DataFrame
         value, rating, estimate, p_closest; missing for a column without a correlation or if there
-        are fewer than two clusters
+        are fewer than two clusters.
 
     References
     ----------
     Hsu 1981, doi:10.1214/aos/1176345582; Romano & Wolf 2005, doi:10.1198/016214504000000539
+
+    Examples
+    --------
+    One column hardly follows the rating; the other may be the closest.
+
+    >>> ratings = pd.DataFrame({"trust": range(30)})
+    >>> mixed = ratings["trust"] * 7 % 30
+    >>> values = pd.DataFrame({"near": ratings["trust"] + mixed, "far": mixed})
+    >>> closest_columns(values, ratings).round(3)
+      value rating  estimate  p_closest
+    0  near  trust     0.738      1.000
+    1   far  trust     0.119      0.001
     """
     groups = cluster_codes(clusters, len(values))
     layers = None if strata is None else cluster_codes(strata, len(values))

@@ -128,7 +128,7 @@ def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str
         "next_better": better[0] if better else None,
         "techniques": len(means),
         "kappa": metric.card.kappa(metric.question),
-        "warnings": list(weak_question(metric.card, metric.question)),
+        "warning": weak_question(metric.card, metric.question) or None,
         "unfamiliar": sum(not one.familiar for one in each if one.status == "ok"),
         "uninformative": sum(not one.informative for one in each if one.status == "ok"),
         "scores": [
@@ -208,8 +208,8 @@ def _print(report: dict[str, Any]) -> None:
         )
     if report["origin"]:
         console().print(f"The scorer has {report['origin']}.")
-    for line in report["warnings"]:
-        console().print(f"Warning: {line}.")
+    if report["warning"]:
+        console().print(f"Warning: {report['warning']}.")
     notes = [note for one in report["scores"] for note in one["notes"]]
     for start, words in _CONVERTED.items():
         if number := sum(note.startswith(start) for note in notes):

@@ -205,11 +205,11 @@ def test_a_question_that_is_hardly_predicted_is_answered_with_a_warning(tmp_path
     folder = maps_in(tmp_path / "maps")
     weak = "the scorer hardly predicts Q3: held-out kappa 0.10"
     report = json.loads(run(str(folder), "--question", "Q3", "--json").stdout)
-    assert (report["kappa"], report["warnings"]) == (0.1, [weak])
+    assert (report["kappa"], report["warning"]) == (0.1, weak)
     assert all(weak in one["notes"] for one in report["scores"])
     assert f"Warning: {weak}." in " ".join(run(str(folder), "--question", "Q3").stdout.split())
     good = json.loads(run(str(folder), "--json").stdout)
-    assert (good["kappa"], good["warnings"]) == (0.6, [])
+    assert (good["kappa"], good["warning"]) == (0.6, None)
 
 
 def test_scores_without_information_are_marked(tmp_path: Path) -> None:
