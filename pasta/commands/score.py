@@ -31,6 +31,9 @@ def score(
         Path | None,
         typer.Option(metavar="FOLDER", help="where the images of the maps are, if not beside them"),
     ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="the predicted class of files whose name has none")
+    ] = None,
     signed: Annotated[
         bool, typer.Option("--signed", help="maps go from -1 to 1, negative is against the class")
     ] = False,
@@ -55,7 +58,7 @@ def score(
 
         scorer = project_root() / FOLDER
     labels = load_scorer(scorer).card.labels
-    listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images)
+    listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images, label)
     metric = PastaScore.load(question or MAIN, scorer)
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)

@@ -91,7 +91,7 @@ def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
 
 @REPORTS.register(
     "overview",
-    about="the experiment on two pages, and what changed",
+    about="the experiment in pictures, what was found, and what changed",
     reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS, HEADLINES),
 )
 def overview(data: Data) -> Report:
@@ -164,7 +164,7 @@ def applications(data: Data) -> Report:
 
 @REPORTS.register(
     "replication",
-    about="every number the papers print, beside ours",
+    about="numbers the papers print, beside ours",
     reads=(
         VOTES,
         "analyse/dataset",

@@ -185,6 +185,9 @@ def test_photographs_of_any_name_are_scored_without_a_label(tmp_path: Path) -> N
     assert "Note: 2 of 2 maps were resized to their images." in page
     assert "Note: 2 of 2 maps were divided by their largest value." in page
     assert "Note: 2 of 2 were scored without a label that the scorer knows." in page
+    named = json.loads(run(str(folder), "--json", "--label", "cat").stdout)
+    assert not any("label" in note for one in named["scores"] for note in one["notes"])
+    assert named["mean"] != pytest.approx(report["mean"], abs=1e-6)
     Image.fromarray(pictures(1)[0]).save(folder / "first.png")
     with pytest.raises(InputError, match=r"there are first.png and first.jpg"):
         run(str(folder))

@@ -1,4 +1,4 @@
-"""overview.pdf: the experiment on two pages, and what changed."""
+"""overview.pdf: the experiment in pictures, what was found, and what changed."""
 
 from __future__ import annotations
 
