@@ -12,6 +12,8 @@ from dvc.repo import Repo
 from ruamel.yaml import YAML
 
 from pasta.config import profile_names, profile_text
+from reports.source.catalog import names as report_names
+from reports.source.data import REPORTS
 from tests.conftest import ROOT
 from tests.pipelines.imports import reached
 
@@ -150,6 +152,16 @@ def test_every_data_folder_a_stage_reads_is_made_by_a_stage() -> None:
             if path.is_relative_to(DATA) or path.is_relative_to(FIGURES):
                 known = any(path == one or path in one.parents for one in made)
                 assert known, f"{name} reads {path}, which no stage makes"
+
+
+@pytest.mark.parametrize("name", report_names())
+def test_a_report_declares_every_folder_that_it_reads(name: str) -> None:
+    declared = paths(resolved()[f"report@{name}"].deps)
+    entry = REPORTS.entry(name).metadata
+    wanted = [DATA / folder for folder in entry["reads"]]
+    wanted += [FIGURES / picture for picture in entry.get("figures", ())]
+    lacking = [path for path in wanted if not any(path.is_relative_to(one) for one in declared)]
+    assert not lacking, f"report@{name} reads {lacking}"
 
 
 def test_the_pin_has_all_stages_and_none_that_is_no_more() -> None:
