@@ -132,9 +132,9 @@ def modes_without_own(votes: Votes) -> Codes:
     return result
 
 
-def label_units(ratings: pd.DataFrame) -> pd.DataFrame:
+def label_units(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
     """The mode of the votes, the smallest category on ties: units in rows, items in columns."""
-    votes = read_votes(ratings)
+    votes = read_votes(ratings, categories)
     scale = np.append(np.asarray(votes.categories, np.float64), np.nan)
     index = votes.units.rename("unit")
     return pd.DataFrame(scale[modes(votes)].T, index=index, columns=votes.items)
