@@ -183,15 +183,17 @@ def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     from reports.source.pages.agreement import (
         look_at_sentence,
         mode_sentence,
+        name_printably,
         study_sentence,
         verdicts_sentence,
     )
 
+    named, _ = name_printably(tables)
     told: Sequence[str] = [
-        study_sentence(tables),
-        mode_sentence(tables),
-        verdicts_sentence(tables),
-        look_at_sentence(tables),
+        study_sentence(named),
+        mode_sentence(named),
+        verdicts_sentence(named),
+        look_at_sentence(named),
     ]
     for line in told:
         if line:

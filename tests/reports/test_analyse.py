@@ -127,9 +127,10 @@ def test_the_study_of_anybody_else_is_told_in_its_own_names_and_neutral_words(
     assert "24 annotators" in text and "first letters" in text
     assert people["worker"][0] not in text.replace(" ", "")
     assert people["worker"][0][:8] + "…" in text or between
+    assert "Nobody stands out" in text  # also where each person gave two answers only
     tests = pd.read_csv(out / "group_tests.csv")
     sex = tests[(tests["factor"] == "sex") & (tests["measure"] == "level")]
-    assert (sex["comparison"] == "female - male").all() and (sex["n"] == 21).all()
+    assert (sex["comparison"] == "female - male").all() and sex["n"].min() >= 20
     assert "3 of 24 without sex (3 by a word" in sex["note"].iloc[0]
     remarks = text.partition("Remarks:")[2].partition(".")[0].split("; ")
     assert len(remarks) == len(set(remarks))
