@@ -59,6 +59,7 @@ $(STAMP): requirements.lock pyproject.toml | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
 	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@ln -sf "$$(realpath "$$(command -v $(UV))")" $(BIN)/uv
 	@touch $@
 
 .uv/bin/uv:

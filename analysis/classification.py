@@ -12,7 +12,26 @@ Matrix = NDArray[np.float64]
 
 
 def confusion(labels: ArrayLike, predicted: ArrayLike, n_classes: int) -> NDArray[np.int64]:
-    """Counts of (label, prediction), labels in rows."""
+    """Count labels and predictions.
+
+    Parameters
+    ----------
+    labels, predicted
+        The class of each image and the predicted one, numbered from 0.
+    n_classes
+        How many classes there are.
+
+    Returns
+    -------
+    ndarray
+        Counts, labels in rows, predictions in columns.
+
+    Examples
+    --------
+    >>> confusion([0, 0, 1, 1], [0, 1, 1, 1], n_classes=2)
+    array([[1, 1],
+           [0, 2]])
+    """
     pairs = np.asarray(labels, np.int64) * n_classes + np.asarray(predicted, np.int64)
     return np.bincount(pairs, minlength=n_classes**2).reshape(n_classes, n_classes)
 
@@ -33,13 +52,31 @@ def classification_scores(
     images only matters through the confusion matrix, whose cells are then multinomial, so all
     resamples are one draw.
 
+    Parameters
+    ----------
+    labels, predicted, n_classes
+        As for :func:`confusion`.
+    resamples, seed
+        Of the bootstrap.
+
+    Returns
+    -------
+    DataFrame
+        The rows accuracy and macro_f1: measure, n, estimate, low, high.
+
     References
     ----------
     Efron & Tibshirani 1993, doi:10.1007/978-1-4899-4541-9
 
-    Returns
-    -------
-    DataFrame with the rows accuracy and macro_f1 and the columns measure, n, estimate, low, high
+    Examples
+    --------
+    F1 is 2 / 3 in the first class and 4 / 5 in the second.
+
+    >>> scores = classification_scores([0, 0, 1, 1], [0, 1, 1, 1], n_classes=2)
+    >>> scores[["measure", "n", "estimate"]].round(3)
+        measure  n  estimate
+    0  accuracy  4     0.750
+    1  macro_f1  4     0.733
     """
     counts = confusion(labels, predicted, n_classes)
     n = int(counts.sum())

@@ -28,7 +28,24 @@ ROUNDING = 1e-12  # an error below this is that of the arithmetic, not of raters
 
 
 class Contrast(NamedTuple):
-    """An estimate that follows a t distribution with ``df`` degrees of freedom around the truth."""
+    """An estimate with its standard error; :func:`contrast_row` tests it.
+
+    Attributes
+    ----------
+    n
+        How many values it is made of.
+    estimate, error
+        The estimate and its standard error; NaN if there is none.
+    df
+        Degrees of freedom of the t distribution of ``(estimate - truth) / error``.
+    note
+        What a reader has to know, or why there is no error.
+
+    Examples
+    --------
+    >>> Contrast(n=10, estimate=0.5, error=0.2, df=9).estimate
+    0.5
+    """
 
     n: int
     estimate: float
@@ -56,7 +73,9 @@ def contrast_row(contrast: Contrast, margin: float = np.nan) -> dict[str, object
 
     Returns
     -------
-    dict with n, estimate, low, high, p, margin, p_equivalence, smallest_effect, note
+    dict
+        n, estimate, low, high, p, margin, p_equivalence, smallest_effect (a true difference that
+        would be found with 80 % power), note.
 
     References
     ----------
@@ -80,12 +99,12 @@ def contrast_row(contrast: Contrast, margin: float = np.nan) -> dict[str, object
     row["p"] = float(2 * special.stdtr(df, -abs(estimate) / error))
     outside = -(estimate + margin) / error, (estimate - margin) / error
     row["p_equivalence"] = float(max(special.stdtr(df, outside)))
-    row["smallest_effect"] = error * errors_to_detect(df)
+    row["smallest_effect"] = error * _errors_to_detect(df)
     return row
 
 
 @lru_cache(maxsize=10_000)
-def errors_to_detect(df: float) -> float:
+def _errors_to_detect(df: float) -> float:
     """How many standard errors a true effect must have for a t test to find it with 80 % power.
 
     The power is that of statsmodels, from the noncentral t distribution. Its own search for
@@ -115,9 +134,26 @@ def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
     A few values on a coarse scale are often equal, and tell next to nothing about their spread: if
     a group has fewer than five, the spread of both is pooled.
 
+    Parameters
+    ----------
+    first, second
+        Independent values of two groups; missing ones are left out.
+
+    Returns
+    -------
+    Contrast
+        With Welch's degrees of freedom, n of both groups together.
+
     References
     ----------
     Welch 1947, doi:10.1093/biomet/34.1-2.28
+
+    Examples
+    --------
+    Two variances of 2.5 over five values each: the error is the root of 0.5 + 0.5.
+
+    >>> welch([1, 2, 3, 4, 5], [2, 3, 4, 5, 6])
+    Contrast(n=10, estimate=-1.0, error=1.0, df=8.0, note='')
     """
     a, b = _present(first), _present(second)
     n = len(a) + len(b)
@@ -139,7 +175,24 @@ def welch(first: ArrayLike, second: ArrayLike) -> Contrast:
 
 
 def slope(values: ArrayLike, against: ArrayLike) -> Contrast:
-    """Slope of the least-squares line, in values per unit of ``against``."""
+    """Slope of the least-squares line (scipy).
+
+    Parameters
+    ----------
+    values, against
+        One entry each for every rater; pairs with a missing entry are left out.
+
+    Returns
+    -------
+    Contrast
+        The estimate is the change of the values for one unit of ``against``.
+
+    Examples
+    --------
+    >>> found = slope([1, 2, 3, 5], against=[0, 1, 2, 3])
+    >>> round(found.estimate, 3), round(found.error, 3), found.df
+    (1.3, 0.173, 2)
+    """
     y, x = np.asarray(values, np.float64), np.asarray(against, np.float64)
     known = ~(np.isnan(y) | np.isnan(x))
     y, x = y[known], x[known]
@@ -150,7 +203,25 @@ def slope(values: ArrayLike, against: ArrayLike) -> Contrast:
 
 
 def one_mean(values: ArrayLike) -> Contrast:
-    """The mean of one value per rater (or another unit)."""
+    r"""The mean of independent values, one per rater, say.
+
+    .. math:: \bar x, \quad s / \sqrt n, \quad n - 1 \text{ degrees of freedom}
+
+    Parameters
+    ----------
+    values
+        Missing ones are left out.
+
+    Returns
+    -------
+    Contrast
+
+    Examples
+    --------
+    >>> found = one_mean([1, 2, 3])
+    >>> found.estimate, round(found.error, 3), found.df
+    (2.0, 0.577, 2)
+    """
     y = _present(values)
     if len(y) < 2:
         estimate = float(y[0]) if len(y) else np.nan
@@ -168,13 +239,27 @@ def omega_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
     inverts the noncentral F distribution (statsmodels): :math:`\lambda` such that the observed F is
     at its upper or lower tail.
 
+    Parameters
+    ----------
+    values, groups
+        One entry each for every rater; those with a missing entry are left out.
+
     Returns
     -------
-    dict with n, estimate, low, high, p, note
+    dict
+        n, estimate, low, high, p (of the F test), note.
 
     References
     ----------
     Hays 1963, Statistics for psychologists; Steiger 2004, doi:10.1037/1082-989X.9.2.164
+
+    Examples
+    --------
+    F is 12 with 2 and 6 degrees of freedom, so that the estimate is 22 / (22 + 9).
+
+    >>> found = omega_squared([1, 2, 3, 3, 4, 5, 5, 6, 7], list("aaabbbccc"))
+    >>> round(found["estimate"], 4), round(found["p"], 4)
+    (0.7097, 0.008)
     """
     y, labels = np.asarray(values, np.float64), np.asarray(groups, object)
     known = ~(np.isnan(y) | pd.isna(labels))
@@ -197,7 +282,23 @@ def omega_squared(values: ArrayLike, groups: ArrayLike) -> dict[str, object]:
 
 
 def wilson_interval(count: float, n: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share (statsmodels); NaN without observations.
+    """Wilson's 95 % interval of a share (statsmodels).
+
+    Parameters
+    ----------
+    count
+        Observations that have the property; may be a fraction.
+    n
+        All observations.
+
+    Returns
+    -------
+    low, high : float
+        Ends of the interval; NaN without observations.
+
+    References
+    ----------
+    Wilson 1927, doi:10.1080/01621459.1927.10502953
 
     Examples
     --------
@@ -222,9 +323,34 @@ def permutation_p(
     If there are no more arrangements than permutations, all are tried; else p counts the observed
     arrangement among the random ones, so that it is never 0.
 
+    Parameters
+    ----------
+    data, statistic
+        The samples, and the function of them (with a keyword ``axis``) that is large if they
+        differ, as for :func:`scipy.stats.permutation_test`.
+    kind
+        What is exchanged: ``independent`` values between samples, ``samples`` within a row, or
+        ``pairings`` of the values of one sample with those of others.
+    permutations, seed
+        How many random arrangements, and the seed of their random numbers.
+
+    Returns
+    -------
+    float
+
     References
     ----------
     Phipson & Smyth 2010, doi:10.2202/1544-6115.1585
+
+    Examples
+    --------
+    Of the 20 ways to choose three of six values, two are as far apart:
+
+    >>> def gap(first, second, axis):
+    ...     return abs(first.mean(axis) - second.mean(axis))
+    >>> samples = [np.array([1.0, 2, 3]), np.array([4.0, 5, 6])]
+    >>> permutation_p(samples, gap, "independent", permutations=1_000, seed=0)
+    0.1
     """
     found = stats.permutation_test(
         data,
@@ -240,17 +366,49 @@ def permutation_p(
 
 
 def codes_of(values: ArrayLike | pd.Series) -> Codes:
-    """Numbers from 0 for the distinct values, in order of appearance; none may be missing."""
+    """Number distinct values from 0, in order of appearance.
+
+    Parameters
+    ----------
+    values
+        None may be missing.
+
+    Returns
+    -------
+    ndarray
+        The number of each value.
+
+    Examples
+    --------
+    >>> codes_of(["cat", "dog", "cat"])
+    array([0, 1, 0])
+    """
     found = np.asarray(values)
     return cluster_codes(found, len(found))
 
 
 def crossed(first: Codes, second: Codes) -> Codes:
-    """One code for each pair of codes that occurs."""
+    """Number the pairs of codes that occur.
+
+    Parameters
+    ----------
+    first, second
+        Two codes for each row.
+
+    Returns
+    -------
+    ndarray
+        The number of each row's pair.
+
+    Examples
+    --------
+    >>> crossed(np.array([0, 0, 1, 1]), np.array([5, 6, 6, 6]))
+    array([0, 1, 2, 2])
+    """
     return codes_of(first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second)
 
 
-def cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
+def _cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
     r"""Variance of a sum of influences that are correlated within one or two kinds of clusters.
 
     .. math:: V = V_1 + V_2 - V_{12}, \qquad
@@ -259,10 +417,6 @@ def cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
     A kind with fewer than two clusters tells nothing about spread and is left out. Should the
     difference be smaller than one of the parts, the larger part is taken, which is conservative;
     statsmodels' two-way clusters, otherwise the same, can end in a negative variance there.
-
-    References
-    ----------
-    Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136
 
     Returns
     -------
@@ -280,12 +434,42 @@ def cluster_variance(influence: Vector, *clusters: Codes) -> tuple[float, int]:
 
 
 def clustered_mean(values: Vector, *clusters: Codes) -> Contrast:
-    """The mean, with an error that allows for clusters."""
+    r"""The mean, with an error that allows for one or two kinds of clusters.
+
+    .. math:: V = V_1 + V_2 - V_{12}, \qquad
+        V_c = \frac{G_c}{G_c - 1} \sum_{g} \Big(\sum_{i \in g} \frac{x_i - \bar x}{n}\Big)^2
+
+    Parameters
+    ----------
+    values
+        None may be missing.
+    *clusters
+        The cluster of each value, numbered from 0: one or two arrays.
+
+    Returns
+    -------
+    Contrast
+        With one degree of freedom less than the kind with the fewest clusters has.
+
+    References
+    ----------
+    Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136
+
+    Examples
+    --------
+    Two clusters, with equal values in each, are two observations, not four:
+
+    >>> values = np.array([1.0, 1, 3, 3])
+    >>> clustered_mean(values, np.array([0, 0, 1, 1]))
+    Contrast(n=4, estimate=2.0, error=1.0, df=1, note='')
+    >>> round(clustered_mean(values, np.arange(4)).error, 3)
+    0.577
+    """
     n = len(values)
     if not n:
         return Contrast(0, np.nan, np.nan, np.nan, "no value")
     mean = float(values.mean())
-    variance, df = cluster_variance((values - mean) / n, *clusters)
+    variance, df = _cluster_variance((values - mean) / n, *clusters)
     note = "" if df > 0 else "one cluster only: no interval"
     return Contrast(n, mean, float(np.sqrt(variance)), df, note)
 
@@ -293,16 +477,37 @@ def clustered_mean(values: Vector, *clusters: Codes) -> Contrast:
 def clustered_difference(values: Vector, first: NDArray[np.bool_], *clusters: Codes) -> Contrast:
     r"""Mean of the marked values minus mean of the others; clusters may lie in both groups.
 
-    The degrees of freedom are the fewest of those of :func:`cluster_variance` and, for each kind of
-    clusters, those of Satterthwaite with the variances :math:`v_g` of the two groups' means,
+    The error is that of :func:`clustered_mean`, for both means at once. The degrees of freedom are
+    the fewest of those there and, for each kind of clusters, those of Satterthwaite with the
+    variances :math:`v_g` of the two groups' means,
 
     .. math:: (v_1 + v_2)^2 \Big/ \Big(\frac{v_1^2}{G_1 - 1} + \frac{v_2^2}{G_2 - 1}\Big)
 
     so that a few clusters in one group are not hidden by many in the other.
 
+    Parameters
+    ----------
+    values
+        None may be missing.
+    first
+        True for the values of the first group.
+    *clusters
+        The cluster of each value, numbered from 0: one or two arrays.
+
+    Returns
+    -------
+    Contrast
+
     References
     ----------
     Satterthwaite 1946, doi:10.2307/3002019
+
+    Examples
+    --------
+    >>> values, first = np.array([4.0, 5, 6, 1, 2, 3]), np.arange(6) < 3
+    >>> found = clustered_difference(values, first, np.arange(6))
+    >>> found.estimate, round(found.error, 3), found.df
+    (3.0, 0.73, 4.0)
     """
     n, n_first = len(values), int(first.sum())
     if n_first in (0, n):
@@ -310,7 +515,7 @@ def clustered_difference(values: Vector, first: NDArray[np.bool_], *clusters: Co
     means = np.array([values[~first].mean(), values[first].mean()])
     signed = np.where(first, 1 / n_first, -1 / (n - n_first))
     influence = (values - means[first.astype(int)]) * signed
-    variance, df = cluster_variance(influence, *clusters)
+    variance, df = _cluster_variance(influence, *clusters)
     difference = float(means[1] - means[0])
     limits = [float(df)]
     for codes in clusters:
@@ -332,13 +537,29 @@ def clustered_correlation(
 
     where u and v are standardised values (for Spearman: ranks, taken as given).
 
+    Parameters
+    ----------
+    x, y
+        Rows with a missing entry are left out.
+    *clusters
+        The cluster of each row, numbered from 0: one or two arrays.
+    method
+        ``pearson`` or ``spearman``.
+
+    Returns
+    -------
+    dict
+        n, estimate, low, high, p, note.
+
     References
     ----------
     Fisher 1921, doi:10.2307/2331838; Devlin et al. 1975, doi:10.1093/biomet/62.3.531
 
-    Returns
-    -------
-    dict with n, estimate, low, high, p, note
+    Examples
+    --------
+    >>> found = clustered_correlation([1, 2, 3, 4, 5], [1, 3, 2, 5, 4], np.arange(5))
+    >>> [round(float(found[name]), 3) for name in ("estimate", "low", "high", "p")]
+    [0.8, 0.248, 0.96, 0.023]
     """
     a, b = np.asarray(x, np.float64), np.asarray(y, np.float64)
     known = ~(np.isnan(a) | np.isnan(b))
@@ -358,7 +579,7 @@ def clustered_correlation(
     if 1 - abs(r) < 1e-12:
         return row | {"note": "a perfect line: no interval"}
     influence = (u * v - r * (u * u + v * v) / 2) / (n * (1 - r * r))
-    variance, df = cluster_variance(influence, *(codes[known] for codes in clusters))
+    variance, df = _cluster_variance(influence, *(codes[known] for codes in clusters))
     if not variance > 0:
         return row | {"note": "one cluster only: no interval"}
     error = float(np.sqrt(variance))
@@ -369,7 +590,25 @@ def clustered_correlation(
 
 
 def without_means(values: Vector, *clusters: Codes) -> Vector:
-    """What is left of values when the means of all clusters are taken out, in turn."""
+    """Take the means of all clusters out of values, in turn, until nothing changes.
+
+    Parameters
+    ----------
+    values
+        None may be missing.
+    *clusters
+        The cluster of each value, numbered from 0: one or more arrays.
+
+    Returns
+    -------
+    ndarray
+        What is left of each value.
+
+    Examples
+    --------
+    >>> without_means(np.array([1.0, 3, 5, 9]), np.array([0, 0, 1, 1]))
+    array([-1.,  1., -2.,  2.])
+    """
     left = values - values.mean() if len(values) else values.copy()
     sizes = [np.bincount(codes) for codes in clusters]
     for _ in range(50):

@@ -71,9 +71,11 @@ def correlation_table(
     values, ratings
         Frames with the same number of rows; a pair of columns uses the rows that both have.
     clusters
-        One entry for each row, for example its image; none: rows are resampled.
+        One entry for each row, for example its image; None: rows are resampled.
     strata
         One entry for each row, for example the group it belongs to.
+    resamples, seed
+        Of the bootstrap over clusters.
 
     Returns
     -------
@@ -84,8 +86,19 @@ def correlation_table(
 
     References
     ----------
-    Fisher 1921; for Spearman: Bonett & Wright 2000, doi:10.1007/BF02294183; resampling clusters:
-    Field & Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x
+    Fisher 1921, doi:10.2307/2331838; for Spearman: Bonett & Wright 2000, doi:10.1007/BF02294183;
+    resampling clusters: Field & Welsh 2007, doi:10.1111/j.1467-9868.2007.00593.x
+
+    Examples
+    --------
+    Squared differences of ranks of 0, 1, 1, 1 and 1: Spearman's is 1 - 6 * 4 / (5 * 24).
+
+    >>> values = pd.DataFrame({"size": [0.1, 0.2, 0.3, 0.4, 0.9]})
+    >>> ratings = pd.DataFrame({"trust": [1, 3, 2, 5, 4]})
+    >>> correlation_table(values, ratings)[["value", "rating", "method", "n", "estimate"]].round(3)
+      value rating    method  n  estimate
+    0  size  trust   pearson  5     0.609
+    1  size  trust  spearman  5     0.800
     """
     if len(values) != len(ratings):
         raise ValueError("values and ratings must have the same rows")
@@ -121,12 +134,32 @@ def correlate_columns(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Correlate the columns of a frame (such as items, with units in rows) with each other.
+    """Correlate the columns of a frame with each other, as :func:`correlation_table` does.
+
+    Parameters
+    ----------
+    frame
+        Units in rows, items in columns.
+    clusters
+        One entry for each row; None: rows are resampled.
+    resamples, seed
+        Of the bootstrap over clusters.
 
     Returns
     -------
     DataFrame
-        first, second and the columns of :func:`correlation_table`, one row for each pair and method
+        One row for each pair and method: first, second, and method, n, clusters, estimate, low,
+        high, fisher_low, fisher_high, p, p_clustered, note as in :func:`correlation_table`.
+
+    Examples
+    --------
+    >>> items = pd.DataFrame({"trust": [1, 2, 3, 4], "use": [2, 4, 6, 8], "effort": [4, 3, 2, 1]})
+    >>> found = correlate_columns(items)
+    >>> found[found["method"] == "pearson"][["first", "second", "estimate"]].round(3)
+       first  second  estimate
+    0  trust     use       1.0
+    2  trust  effort      -1.0
+    4    use  effort      -1.0
     """
     table = correlation_table(
         frame, frame, clusters=clusters, resamples=resamples, seed=seed
@@ -147,7 +180,7 @@ def closest_columns(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Which columns may be the one that follows a rating most closely?
+    r"""Test for each column whether it may be the one that follows a rating most closely.
 
     The largest of many correlations is a matter of luck: with a few rows more it is another one.
     For each column this tests that no other has a larger absolute Spearman correlation in the
@@ -164,7 +197,7 @@ def closest_columns(
 
     Parameters
     ----------
-    values, ratings, clusters, strata
+    values, ratings, clusters, strata, resamples, seed
         As for :func:`correlation_table`.
 
     Returns
@@ -176,6 +209,13 @@ def closest_columns(
     References
     ----------
     Hsu 1981, doi:10.1214/aos/1176345582; Romano & Wolf 2005, doi:10.1198/016214504000000539
+
+    Examples
+    --------
+    >>> rating = pd.DataFrame({"rating": [1, 2, 3, 4, 5] * 4})
+    >>> values = pd.DataFrame({"same": rating["rating"], "other": [2, 1, 3, 2, 3] * 4})
+    >>> closest_columns(values, rating, resamples=99)["p_closest"].round(2).tolist()
+    [1.0, 0.01]
     """
     groups = cluster_codes(clusters, len(values))
     layers = None if strata is None else cluster_codes(strata, len(values))
@@ -260,11 +300,11 @@ def _block(
     numbers = {name: np.full(shape, np.nan) for name in ("estimate", *_NUMBERS)}
     if n - lost >= 3:
         ranks = method == "spearman"
-        r = correlations(x, y, ranks=ranks, strata=strata)
+        r = _correlations(x, y, ranks=ranks, strata=strata)
         numbers |= {"estimate": r, "p": _p_value(r, n - 2 - lost)}
         numbers["fisher_low"], numbers["fisher_high"] = _fisher_interval(r, n - 3 - lost, ranks)
         if n_clusters >= 2:
-            drawn = bootstrap_correlations(
+            drawn = _bootstrap_correlations(
                 x, y, clusters, ranks=ranks, strata=strata, resamples=resamples, seed=seed
             )
             clustered = _clustered_interval(r, drawn, n_clusters)
@@ -305,7 +345,7 @@ def _note(free: int, lost: int, value: bool, rating: bool, n_clusters: int) -> s
 # Correlations of resamples
 
 
-def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
+def _correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = None) -> Matrix:
     """Correlations (columns of x x columns of y) of rows without missing values.
 
     With ``strata`` (numbered from 0 without a gap) the columns or their ranks are centred within
@@ -316,7 +356,7 @@ def correlations(x: Matrix, y: Matrix, *, ranks: bool, strata: Codes | None = No
     return np.asarray(resampled(x, y, once, strata, np.ones((1, 1)))[0])
 
 
-def bootstrap_correlations(
+def _bootstrap_correlations(
     x: Matrix,
     y: Matrix,
     clusters: Codes,
@@ -326,7 +366,7 @@ def bootstrap_correlations(
     resamples: int,
     seed: int,
 ) -> Tensor:
-    """:func:`correlations` of each resample of clusters, resamples x columns x columns."""
+    """:func:`_correlations` of each resample of clusters, resamples x columns x columns."""
     resampled = _spearman if ranks else _pearson
     draws = cluster_counts(int(clusters.max()) + 1, resamples, seed)
     return np.concatenate([resampled(x, y, clusters, strata, counts) for counts in draws])

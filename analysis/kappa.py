@@ -41,7 +41,17 @@ def sum_by_cluster(a: Codes, b: Codes, clusters: Codes) -> Matrix:
 
     Returns
     -------
-    Array of clusters x pairs x 5 sums; a row counts where both ratings are there
+    ndarray
+        Clusters x pairs x 5 sums; a row counts where both ratings are there.
+
+    Examples
+    --------
+    The second rating of the last row is missing: its cluster has no sums.
+
+    >>> first, second = np.array([[0, 1, 2]]), np.array([[0, 2, -1]])
+    >>> sum_by_cluster(first, second, np.array([0, 0, 1]))[:, 0]
+    array([[2., 1., 5., 1., 2.],
+           [0., 0., 0., 0., 0.]])
     """
     if not a.size:
         return np.zeros((int(clusters.max(initial=-1)) + 1, len(a), 5))
@@ -62,10 +72,28 @@ def sum_by_cluster(a: Codes, b: Codes, clusters: Codes) -> Matrix:
 
 
 def kappa_from_sums(sums: NDArray[np.floating]) -> Matrix:
-    """Kappa from the five sums (last axis); NaN where it is not defined, as for a single pair.
+    r"""Cohen's kappa with quadratic weights, from the sums of :func:`sum_by_cluster`.
+
+    .. math:: \kappa = 1 - \frac{\sum (a - b)^2}{\sum (a^2 + b^2) - 2 \sum a \sum b / n}
+
+    Parameters
+    ----------
+    sums
+        The five sums in the last axis.
+
+    Returns
+    -------
+    ndarray
+        One kappa for each five sums; NaN where it is not defined, as for a single row.
+
+    References
+    ----------
+    Cohen 1968, doi:10.1037/h0026256
 
     Examples
     --------
+    Two raters who always choose opposite ends of the scale:
+
     >>> up = np.array([[0, 0, 4, 4]])
     >>> float(kappa_from_sums(sum_by_cluster(up, 4 - up, np.arange(4)).sum(0))[0])
     -1.0
@@ -80,7 +108,29 @@ def kappa_from_sums(sums: NDArray[np.floating]) -> Matrix:
 
 
 def draw_once(clusters: int, resamples: int, seed: int) -> list[NDArray[np.floating]] | None:
-    """The draws of :func:`bootstrap_kappa` for many calls; None if they would fill the memory."""
+    """Draw the resamples for many calls of :func:`bootstrap_kappa`.
+
+    Parameters
+    ----------
+    clusters, resamples
+        How many there are, and how often to draw that many of them.
+    seed
+        Of the random numbers.
+
+    Returns
+    -------
+    list of ndarray or None
+        How often each cluster is drawn, in chunks of resamples x clusters; None if the draws would
+        fill the memory.
+
+    Examples
+    --------
+    Each resample draws five clusters out of five:
+
+    >>> (draws,) = draw_once(clusters=5, resamples=3, seed=0)
+    >>> draws.sum(axis=1)
+    array([5., 5., 5.], dtype=float32)
+    """
     if 4 * clusters * resamples > _KEPT_BYTES:
         return None
     return list(cluster_counts(clusters, resamples, seed, dtype=np.float32))
@@ -100,8 +150,25 @@ def bootstrap_kappa(
     ----------
     sums
         What :func:`sum_by_cluster` returns.
+    resamples, seed
+        How many resamples, and the seed of their random numbers.
     draws
         Those of :func:`draw_once` with the same numbers, if they are there.
+
+    Returns
+    -------
+    ndarray
+        Kappas, resamples x pairs; NaN where a resample has none.
+
+    Examples
+    --------
+    >>> first = np.tile([0, 1, 2, 3, 4], (1, 20))
+    >>> second = np.tile([0, 1, 2, 4, 3], (1, 20))
+    >>> sums = sum_by_cluster(first, second, np.arange(100))
+    >>> kappa_from_sums(sums.sum(axis=0))
+    array([0.9])
+    >>> np.quantile(bootstrap_kappa(sums, resamples=1_000, seed=0), [0.025, 0.975]).round(2)
+    array([0.87, 0.92])
     """
     clusters, columns, width = sums.shape
     # A resample can draw the largest cluster again and again, hence the bound.

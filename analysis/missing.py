@@ -23,6 +23,15 @@ _BLANKS = re.compile(r"[\s_\-]+")
 def is_missing(text: str) -> bool:
     """Whether a cell says nothing: it is empty, or one of :data:`MISSING_WORDS`.
 
+    Parameters
+    ----------
+    text
+        A cell as it was written.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> [is_missing(text) for text in ("CONSENT_REVOKED", "NA", " ", "female")]

@@ -16,7 +16,7 @@ _QUANTITIES = ("slope", "share_of_rest", "share_of_all", "share_of_groups")
 
 
 @dataclass(frozen=True)
-class Fit:
+class _Fit:
     """A random-intercept model at its largest likelihood."""
 
     coefficients: Matrix
@@ -26,7 +26,7 @@ class Fit:
     log_likelihood: float
 
 
-def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
+def _random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> _Fit:
     r"""Fit :math:`y = X \beta + u_g + e` by maximum likelihood.
 
     Given :math:`\theta = \sigma_u^2 / \sigma_e^2` everything else has a closed form, because
@@ -66,7 +66,7 @@ def random_intercept(y: Matrix, design: Matrix, groups: np.ndarray) -> Fit:
     theta = max((0.0, float(np.exp(search.x))), key=lambda value: solve(value)[0])
     likelihood, beta, inner, variance = solve(theta)
     covariance = np.asarray(variance * np.linalg.inv(inner), np.float64)
-    return Fit(beta, covariance, theta * variance, variance, likelihood)
+    return _Fit(beta, covariance, theta * variance, variance, likelihood)
 
 
 def explained_beyond(values: ArrayLike, ratings: ArrayLike, groups: ArrayLike) -> pd.DataFrame:
@@ -100,6 +100,20 @@ def explained_beyond(values: ArrayLike, ratings: ArrayLike, groups: ArrayLike) -
     ----------
     Shares of variance: Nakagawa & Schielzeth 2013, doi:10.1111/j.2041-210x.2012.00261.x; within
     and between: Mundlak 1978, doi:10.2307/1913646
+
+    Examples
+    --------
+    The slopes within the groups are 1, 1 and 1.3, and the standard deviation of the value there is
+    1.29: the slope is 1.1 * 1.29.
+
+    >>> values, groups = [1, 2, 3, 4] * 3, np.repeat(list("abc"), 4)
+    >>> ratings = [1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 7, 9]
+    >>> explained_beyond(values, ratings, groups)[["quantity", "n", "groups", "estimate"]].round(2)
+              quantity   n  groups  estimate
+    0            slope  12       3      1.42
+    1    share_of_rest  12       3      0.96
+    2     share_of_all  12       3      0.33
+    3  share_of_groups  12       3      0.54
     """
     x, y = np.asarray(values, np.float64), np.asarray(ratings, np.float64)
     named = np.asarray(groups)
@@ -121,9 +135,9 @@ def explained_beyond(values: ArrayLike, ratings: ArrayLike, groups: ArrayLike) -
     inner /= np.sqrt((inner**2).sum() / (len(x) - count))
     ones = np.ones(len(x))
     between = [outer / outer.std()] if count >= 3 and outer.std() > 1e-12 * x.std() else []
-    null = random_intercept(y, np.column_stack([ones]), codes)
-    small = random_intercept(y, np.column_stack([ones, *between]), codes)
-    full = random_intercept(y, np.column_stack([ones, *between, inner]), codes)
+    null = _random_intercept(y, np.column_stack([ones]), codes)
+    small = _random_intercept(y, np.column_stack([ones, *between]), codes)
+    full = _random_intercept(y, np.column_stack([ones, *between, inner]), codes)
     p = float(chdtrc(1, max(0.0, 2 * (full.log_likelihood - small.log_likelihood))))
     slope = float(full.coefficients[-1])
     reach = ndtri((1 + LEVEL) / 2) * float(np.sqrt(full.covariance[-1, -1]))

@@ -18,6 +18,7 @@ PER = 100.0  # effects are given per hundred units
 LEAST = 10  # units that a rater must have rated
 MOST_EXACT = 2**16  # up to so many flips of signs, those of 16 raters, are all tried
 BREAK_SECONDS = 1800.0  # a longer gap is a break, not a slow answer
+ROUNDING = 1e-6  # a slope below this is that of the arithmetic, not of a rater
 
 EFFECTS = ("drift", "fatigue", "speed", "same_answer", "carry_over")
 
@@ -32,7 +33,7 @@ def order_effects(
     r"""Effects of the order in which a rater saw the units, one slope per rater.
 
     Units are put in the order of ``submitted_at``. The excess of a vote is its distance from the
-    mean of the other votes on the same unit and item, averaged over items; so what an
+    mean of the other votes on the same unit and item, averaged over items; so what a
     rater was shown, and when, does not matter. ``drift`` is the slope of the excess,
     ``fatigue`` that of its size, ``speed`` that of the logarithm of the time since the unit
     before (half an hour or more is a break), ``same_answer`` that of answering all items alike,
@@ -47,15 +48,32 @@ def order_effects(
         Columns unit, rater, item, rating, submitted_at.
     categories
         The whole scale in its order.
+    permutations, seed
+        Random flips of signs if there are too many to try all, and the seed of their random
+        numbers.
+
+    Returns
+    -------
+    DataFrame
+        effect (all but carry_over per 100 units; speed as a logarithm), n (raters), estimate, low,
+        high, p, p_holm, smallest_effect, note.
 
     References
     ----------
     Kendall 1954, doi:10.1093/biomet/41.3-4.403 (bias of serial correlations)
 
-    Returns
-    -------
-    DataFrame with effect (all but carry_over per 100 units; speed as a logarithm), n (raters),
-    estimate, low, high, p, p_holm, smallest_effect, note
+    Examples
+    --------
+    Each unit takes 1 % less time than the one before, a factor of 1 / e over 100 units:
+
+    >>> seconds = np.cumsum(60 * np.exp(-0.01 * np.arange(20)))
+    >>> times = pd.Timestamp("2024-05-01") + pd.to_timedelta(seconds, unit="s")
+    >>> votes = pd.DataFrame({"unit": range(20), "item": "trust", "rating": 3})
+    >>> votes = votes.assign(submitted_at=times)
+    >>> found = order_effects(pd.concat([votes.assign(rater="a"), votes.assign(rater="b")]))
+    >>> found[found["effect"] == "speed"][["effect", "n", "estimate"]].round(3)
+      effect  n  estimate
+    2  speed  2      -1.0
     """
     rows = []
     slopes, why = _slopes(ratings, categories)
@@ -63,7 +81,7 @@ def order_effects(
         values = slopes[effect].to_numpy(np.float64)
         row = contrast_row(one_mean(values))
         known = int((~np.isnan(values)).sum())
-        p = flip_signs(values, permutations=permutations, seed=seed)
+        p = _flip_signs(values, permutations=permutations, seed=seed)
         left = f"{len(values) - known} raters left out" if 0 < known < len(values) else ""
         note = why if not known and why else notes([str(row["note"]), left])
         rows.append({"effect": effect} | row | {"p": p, "note": note})
@@ -73,7 +91,7 @@ def order_effects(
     return frame
 
 
-def flip_signs(values: ArrayLike, *, permutations: int = 10_000, seed: int = 0) -> float:
+def _flip_signs(values: ArrayLike, *, permutations: int = 10_000, seed: int = 0) -> float:
     """p of the mean of one value per rater being 0: each sign could be the other (scipy).
 
     All flips are tried when there are few. NaN for fewer than two raters, or if no rater
@@ -152,7 +170,7 @@ def _rater(mine: pd.DataFrame) -> dict[str, float]:
         paced = np.where((gaps > 0) & (gaps < BREAK_SECONDS), np.log(gaps), np.nan)
     several = mine["answers"].to_numpy() > 1
     same = np.where(several, mine["low"].to_numpy() == mine["high"].to_numpy(), np.nan)
-    level = excess - _line(excess, position)
+    level = np.round(excess - _line(excess, position), 9)  # nothing is left of a straight line
     return {
         "drift": _slope(excess, position),
         "fatigue": _slope(mine["distance"].to_numpy(np.float64), position),
@@ -173,7 +191,8 @@ def _slope(y: Vector, x: Vector) -> float:
     if known.sum() < LEAST or np.ptp(x[known]) == 0:
         return float("nan")
     centred = x[known] - x[known].mean()
-    return float(centred @ y[known] / (centred @ centred))
+    slope = float(centred @ y[known] / (centred @ centred))
+    return slope if abs(slope) > ROUNDING else 0.0
 
 
 def _line(y: Vector, x: Vector) -> Vector:

@@ -95,7 +95,7 @@ class Sandwich(NamedTuple):
     df: int
 
     def variance(self, weights: NDArray[np.floating]) -> float:
-        """Of a weighted sum of coefficients; see :func:`analysis.contrasts.cluster_variance`."""
+        """Of a weighted sum of coefficients; see :func:`analysis.contrasts.clustered_mean`."""
         parts = [float(weights @ part @ weights) for part in self.parts]
         if self.both is None:
             return parts[0]

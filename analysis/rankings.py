@@ -37,12 +37,20 @@ def mean_positions(rankings: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     rankings
-        rater, group, item, position (from 1).
+        Columns rater, group, item, position (from 1).
 
     Returns
     -------
     DataFrame
-        group, item, n, estimate, sd, low, high, note; sorted by position within a group
+        group, item, n, estimate, sd, low, high, note; sorted by position within a group.
+
+    Examples
+    --------
+    >>> rankings = pd.DataFrame({"rater": list("aabb"), "group": "goals", "item": ["x", "y"] * 2})
+    >>> mean_positions(rankings.assign(position=[1, 2, 2, 1]))[["item", "n", "estimate"]]
+      item  n  estimate
+    0    x  2       1.5
+    1    y  2       1.5
     """
     rows = []
     for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
@@ -61,9 +69,31 @@ def mean_positions(rankings: pd.DataFrame) -> pd.DataFrame:
 
 
 def concordance(rankings: pd.DataFrame, *, resamples: int = 10_000, seed: int = 0) -> pd.DataFrame:
-    """:func:`kendall_w` for each group of a tidy frame (see :func:`mean_positions`).
+    """:func:`kendall_w` for each group of a tidy frame.
 
     Raters who left out an item of a group are left out there, and the note says so.
+
+    Parameters
+    ----------
+    rankings
+        Columns rater, group, item, position.
+    resamples, seed
+        Of the permutations; see :func:`kendall_w`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each group: group, n (people), items, estimate (W), low, high, mean_correlation,
+        friedman, p, p_permutation, note.
+
+    Examples
+    --------
+    Two people who agree on all three items:
+
+    >>> rankings = pd.DataFrame({"rater": list("aaabbb"), "group": "goals", "item": list("xyzxyz")})
+    >>> concordance(rankings.assign(position=[1, 2, 3, 1, 2, 3]))[["group", "n", "estimate"]]
+       group  n  estimate
+    0  goals  2       1.0
     """
     rows = []
     for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
@@ -96,6 +126,8 @@ def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -
     resamples
         Random permutations of each person's positions for ``p_permutation``; the chi-squared p is
         rough for few people and items. 0: no permutations.
+    seed
+        Of the permutations.
 
     Returns
     -------
@@ -107,6 +139,15 @@ def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -
     ----------
     Kendall & Babington Smith 1939, doi:10.1214/aoms/1177732186; Friedman 1937,
     doi:10.1080/01621459.1937.10503522
+
+    Examples
+    --------
+    Rank sums of 4, 5 and 9: W = (12 * 122 - 3 * 9 * 3 * 16) / (9 * 3 * 8) = 168 / 216.
+
+    >>> found = kendall_w([[1, 2, 3], [1, 2, 3], [2, 1, 3]])
+    >>> found[["n", "items", "estimate", "mean_correlation", "friedman"]].round(3)
+       n  items  estimate  mean_correlation  friedman
+    0  3      3     0.778             0.667     4.667
     """
     matrix = np.atleast_2d(np.asarray(positions, np.float64))
     whole = np.isfinite(matrix).all(1)
@@ -123,7 +164,7 @@ def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -
             remarks.append("every person puts all items on the same position")
         else:
             row["mean_correlation"] = (m * w - 1) / (m - 1)
-            row["friedman"], row["p"] = friedman(ranks)
+            row["friedman"], row["p"] = _friedman(ranks)
             row["low"], row["high"] = _jackknife(ranks, row["mean_correlation"])
             remarks += ["no interval from two people"] if m < 3 else []
             if resamples:
@@ -140,15 +181,30 @@ def kendall_w(positions: ArrayLike, *, resamples: int = 10_000, seed: int = 0) -
 def position_differences(rankings: pd.DataFrame) -> pd.DataFrame:
     """Compare every two items of a group by Wilcoxon's signed-rank test, adjusted by Holm.
 
+    Parameters
+    ----------
+    rankings
+        Columns rater, group, item, position.
+
     Returns
     -------
     DataFrame
         group, first, second, n (people who placed both), estimate (mean difference of
-        positions; negative: the first stands before the second), p, p_holm, note
+        positions; negative: the first stands before the second), p, p_holm, note.
 
     References
     ----------
     Wilcoxon 1945, doi:10.2307/3001968
+
+    Examples
+    --------
+    Six people who agree: all signs equal in 2 of 64 cases.
+
+    >>> rankings = pd.DataFrame({"rater": np.repeat(range(6), 2), "group": "goals"})
+    >>> rankings = rankings.assign(item=["x", "y"] * 6, position=[1, 2] * 6)
+    >>> position_differences(rankings)[["first", "second", "n", "estimate", "p"]]
+      first second  n  estimate        p
+    0     x      y  6      -1.0  0.03125
     """
     frames = []
     for group, part in rankings.dropna(subset=["position"]).groupby("group", sort=True):
@@ -176,7 +232,7 @@ def _wide(rankings: pd.DataFrame) -> pd.DataFrame:
     return rankings.pivot(index="rater", columns="item", values="position")  # noqa: PD010
 
 
-def friedman(ranks: Matrix) -> tuple[float, float]:
+def _friedman(ranks: Matrix) -> tuple[float, float]:
     """Friedman's chi-square, corrected for ties, and p, of people x ranks of items.
 
     As scipy's, which refuses two items; NaN if all items are tied for everybody.
@@ -252,13 +308,28 @@ def rank_groups(
 
     Returns
     -------
-    DataFrame with group, rank, rank_low, rank_high, rank_bradley_terry, n (votes), estimate, low,
-    high, groups, note; best first
+    DataFrame
+        group, rank, rank_low, rank_high, rank_bradley_terry, n (votes), estimate, low, high,
+        groups, note; best first.
 
     References
     ----------
     McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x; Goldstein & Spiegelhalter 1996,
-    doi:10.2307/2983325 (why ranks need intervals)
+    doi:10.2307/2983325 (why ranks need intervals); Bradley & Terry 1952,
+    doi:10.1093/biomet/39.3-4.324
+
+    Examples
+    --------
+    Three raters, four units of two groups:
+
+    >>> ratings = pd.DataFrame({"unit": np.repeat(list("stuv"), 3), "rater": list("abc") * 4})
+    >>> ratings = ratings.assign(item="trust", rating=[5, 4, 3, 4, 2, 5, 2, 3, 1, 3, 4, 2])
+    >>> groups = pd.Series({"s": "new", "t": "new", "u": "old", "v": "old"})
+    >>> found = rank_groups(ratings, groups)
+    >>> found[["group", "rank", "rank_low", "rank_high", "rank_bradley_terry", "n"]]
+      group  rank  rank_low  rank_high  rank_bradley_terry  n
+    0   new     1         1          2                 1.0  6
+    1   old     2         1          2                 2.0  6
     """
     frame = mirror_ratings(ratings, directions, categories)
     known = groups.reindex(frame["unit"]).notna().to_numpy()
@@ -277,8 +348,8 @@ def rank_groups(
     if why:
         return frame.assign(note=why).reindex(columns=_RANKED)
     note = "one rater: intervals are about units only" if len(votes.raters) == 1 else ""
-    wins = count_wins(votes.rater, votes.item, group, votes.place)
-    frame = frame.assign(note=note, rank_bradley_terry=rank_by_wins(wins))
+    wins = _count_wins(votes.rater, votes.item, group, votes.place)
+    frame = frame.assign(note=note, rank_bradley_terry=_rank_by_wins(wins))
     return _ranked(frame, *_strengths(votes, group))
 
 
@@ -305,8 +376,8 @@ def _ranked(frame: pd.DataFrame, estimate: Matrix, spread: Sandwich) -> pd.DataF
     reach = float(stdtrit(spread.df, 0.975))
     centred = np.eye(size) - 1 / size
     half = reach * np.sqrt([spread.variance(weights) for weights in centred])
-    different = pairs_by_holm(_pair_p(estimate[order], order, spread))
-    runs = homogeneous_groups(different)
+    different = _pairs_by_holm(_pair_p(estimate[order], order, spread))
+    runs = _homogeneous_groups(different)
     better = np.array([int(different[place, :place].sum()) for place in range(size)])
     worse = np.array([int(different[place, place + 1 :].sum()) for place in range(size)])
     ranked = frame.assign(estimate=estimate, low=estimate - half, high=estimate + half)
@@ -315,7 +386,7 @@ def _ranked(frame: pd.DataFrame, estimate: Matrix, spread: Sandwich) -> pd.DataF
         rank=np.arange(1, size + 1),
         rank_low=better + 1,
         rank_high=size - worse,
-        groups=group_letters(runs, size),
+        groups=_group_letters(runs, size),
     )
     return ranked[_RANKED]
 
@@ -333,7 +404,7 @@ def _pair_p(estimate: Matrix, order: NDArray[np.intp], spread: Sandwich) -> Matr
     return p
 
 
-def count_wins(rater: Codes, item: Codes, group: Codes, place: Codes) -> Matrix:
+def _count_wins(rater: Codes, item: Codes, group: Codes, place: Codes) -> Matrix:
     """Wins of groups (rows) over each other; a tie is half a win of each.
 
     Within the votes of one rater on one item every two votes are compared, by their places on the
@@ -358,10 +429,28 @@ def rater_means(
     *,
     categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
-    """Mean rating of each rater (row) for each group of units (column), NaN where there is none.
+    """Mean rating of each rater for each group of units.
 
-    The parameters are those of :func:`rank_groups`; the result is what :func:`critical_difference`
-    and :func:`share_of_favourites` take.
+    The result is what :func:`critical_difference` and :func:`share_of_favourites` take.
+
+    Parameters
+    ----------
+    ratings, groups, directions, categories
+        As for :func:`rank_groups`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each rater, a column for each group; NaN where there is no rating.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": list("stst"), "rater": list("aabb"), "item": "trust"})
+    >>> groups = pd.Series({"s": "new", "t": "old"})
+    >>> rater_means(ratings.assign(rating=[5, 3, 4, 4]), groups).rename_axis(index=None)
+    group  new  old
+    a      5.0  3.0
+    b      4.0  4.0
     """
     votes = mirror_ratings(ratings, directions, categories)
     votes = votes.assign(group=groups.reindex(votes["unit"]).to_numpy())
@@ -371,19 +460,37 @@ def rater_means(
 
 
 def share_of_favourites(means: pd.DataFrame, top: int) -> pd.DataFrame:
-    """How many raters (rows) have each item (column) among their best ``top`` items.
+    """How many raters have each item among their best ones.
 
     Items tied for the last places share them: each counts the same fraction, instead of the one
     whose name comes first. The interval is Wilson's for the share of raters.
+
+    Parameters
+    ----------
+    means
+        A row for each rater, a column for each item, as :func:`rater_means` returns them.
+    top
+        How many items are among the best.
+
+    Returns
+    -------
+    DataFrame
+        item, n (raters who have a value), count, estimate (share), low, high, note; most frequent
+        first.
 
     References
     ----------
     Wilson 1927, doi:10.1080/01621459.1927.10502953
 
-    Returns
-    -------
-    DataFrame with item, n (raters who have a value), count, estimate (share), low, high, note;
-    most frequent first
+    Examples
+    --------
+    The second rater likes both the same:
+
+    >>> means = pd.DataFrame({"x": [5, 4], "y": [3, 4]}, index=["a", "b"])
+    >>> share_of_favourites(means, top=1)[["item", "n", "count", "estimate"]]
+      item  n  count  estimate
+    0    x  2    1.5      0.75
+    1    y  2    0.5      0.25
     """
     counts = _shares_of_places(means.to_numpy(np.float64), top).sum(axis=0)
     note = "" if means.shape[1] > top else f"there are not more than {top}: all are favourites"
@@ -409,7 +516,7 @@ def _shares_of_places(means: Matrix, top: int) -> Matrix:
     return shares
 
 
-def rank_by_wins(wins: Matrix) -> Matrix:
+def _rank_by_wins(wins: Matrix) -> Matrix:
     """Places by the strengths of Bradley and Terry's model (choix), 1 for the strongest.
 
     NaN where there are no finite strengths: each item must beat each other one, directly or
@@ -419,11 +526,6 @@ def rank_by_wins(wins: Matrix) -> Matrix:
     ----------
     Bradley & Terry 1952, doi:10.1093/biomet/39.3-4.324; Maystre & Grossglauser 2015,
     https://papers.nips.cc/paper/5681 (the algorithm)
-
-    Examples
-    --------
-    >>> rank_by_wins(np.array([[0.0, 10.0], [30.0, 0.0]]))
-    array([2., 1.])
     """
     parts, _ = csgraph.connected_components(wins > 0, directed=True, connection="strong")
     if parts > 1:
@@ -445,16 +547,31 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
     scores
         A row for each block (rater, image, data set), a column for each item; higher is better.
 
+    Returns
+    -------
+    DataFrame
+        item, n (blocks), estimate (mean rank, 1 is best), low, high (half a critical difference to
+        each side: items whose intervals overlap are not told apart), critical_difference,
+        chi_square, p (Friedman), groups (items that share a letter are not told apart), note; best
+        first.
+
     References
     ----------
     Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html; Friedman 1937,
     doi:10.1080/01621459.1937.10503522
 
-    Returns
-    -------
-    DataFrame with item, n (blocks), estimate (mean rank, 1 is best), low, high (half a critical
-    difference to each side: items whose intervals overlap are not told apart),
-    critical_difference, chi_square, p (Friedman), groups (letters), note; best first
+    Examples
+    --------
+    14 blocks that all agree. The critical difference is 2.569 * sqrt(4 * 5 / (6 * 14)) = 1.25:
+    neighbours are not told apart, others are.
+
+    >>> scores = pd.DataFrame([[4, 3, 2, 1]] * 14, columns=list("wxyz"))
+    >>> critical_difference(scores)[["item", "estimate", "critical_difference", "groups"]].round(2)
+      item  estimate  critical_difference groups
+    0    w       1.0                 1.25      a
+    1    x       2.0                 1.25     ab
+    2    y       3.0                 1.25     bc
+    3    z       4.0                 1.25      c
     """
     whole = scores.dropna()
     n, k = whole.shape
@@ -468,8 +585,8 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
         return pd.DataFrame(rows, columns=columns)
     ranked = rankdata(-whole.to_numpy(np.float64), axis=1)
     mean = ranked.mean(axis=0)
-    chi_square, p = friedman(ranked)
-    gap = critical_gap(k, n)
+    chi_square, p = _friedman(ranked)
+    gap = _critical_gap(k, n)
     order = np.argsort(mean, kind="stable")
     mean = mean[order]
     different = np.abs(np.subtract.outer(mean, mean)) >= gap
@@ -483,7 +600,7 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
             "critical_difference": gap,
             "chi_square": chi_square,
             "p": p,
-            "groups": group_letters(homogeneous_groups(different), k),
+            "groups": _group_letters(_homogeneous_groups(different), k),
             "note": note if not np.isnan(p) else "all items are tied in every block",
         }
     )
@@ -498,21 +615,31 @@ def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
     scores
         As for :func:`critical_difference`.
 
+    Returns
+    -------
+    DataFrame
+        first, second, n (blocks), estimate (difference of mean ranks; negative: the first is
+        better), low, high (a critical difference to each side), p, note.
+
     References
     ----------
     Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html
 
-    Returns
-    -------
-    DataFrame with first, second, n (blocks), estimate (difference of mean ranks; negative: the
-    first is better), low, high (a critical difference to each side), p, note
+    Examples
+    --------
+    >>> scores = pd.DataFrame([[3, 2, 1]] * 10, columns=list("xyz"))
+    >>> nemenyi(scores)[["first", "second", "estimate", "low", "high", "p"]].round(2)
+      first second  estimate   low  high     p
+    0     x      y      -1.0 -2.05  0.05  0.07
+    1     x      z      -2.0 -3.05 -0.95  0.00
+    2     y      z      -1.0 -2.05  0.05  0.07
     """
     whole = scores.dropna()
     n, k = whole.shape
     mean, p, gap = np.full(k, np.nan), np.full((k, k), np.nan), np.nan
     if n > 1 and k > 1:
         ranked = rankdata(-whole.to_numpy(np.float64), axis=1)
-        mean, gap = ranked.mean(axis=0), critical_gap(k, n)
+        mean, gap = ranked.mean(axis=0), _critical_gap(k, n)
         p = posthoc_nemenyi_friedman(ranked).to_numpy()
     one, two = np.triu_indices(k, 1)
     apart = mean[one] - mean[two]
@@ -530,13 +657,13 @@ def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def critical_gap(items: int, blocks: int) -> float:
+def _critical_gap(items: int, blocks: int) -> float:
     """Nemenyi's critical difference of mean ranks."""
     quantile = float(studentized_range.ppf(1 - ALPHA, items, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(items * (items + 1) / (6 * blocks)))
 
 
-def pairs_by_holm(p: ArrayLike) -> Flags:
+def _pairs_by_holm(p: ArrayLike) -> Flags:
     """Which pairs differ, from a symmetric matrix of p-values corrected together by Holm."""
     matrix = np.asarray(p, np.float64)
     upper = np.triu_indices(len(matrix), 1)
@@ -546,7 +673,7 @@ def pairs_by_holm(p: ArrayLike) -> Flags:
     return different | different.T
 
 
-def homogeneous_groups(different: Flags) -> list[tuple[int, int]]:
+def _homogeneous_groups(different: Flags) -> list[tuple[int, int]]:
     """Longest runs of items, given in order, in which no two are different (first, last).
 
     These are the bars of a critical-difference picture; an item that differs from both neighbours
@@ -563,7 +690,7 @@ def homogeneous_groups(different: Flags) -> list[tuple[int, int]]:
     return runs
 
 
-def group_letters(runs: Sequence[tuple[int, int]], size: int) -> list[str]:
+def _group_letters(runs: Sequence[tuple[int, int]], size: int) -> list[str]:
     """For each item the letters of its runs: items that share a letter were not told apart."""
     letters = [""] * size
     for number, (first, last) in enumerate(runs):

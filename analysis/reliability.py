@@ -48,7 +48,9 @@ def fleiss_kappa(
     categories
         The whole scale. The order does not matter and unused categories change nothing.
     clusters
-        What is resampled as a whole, one entry for each subject.
+        What is resampled as a whole, one entry for each subject; None: the subjects.
+    resamples, seed
+        Of the bootstrap.
 
     Returns
     -------
@@ -60,6 +62,15 @@ def fleiss_kappa(
     ----------
     Fleiss 1971, doi:10.1037/h0031619; the test: Fleiss, Nee & Landis 1979,
     doi:10.1037/0033-2909.86.5.974
+
+    Examples
+    --------
+    Pairs of raters agree by 1, 1, 1/3 and 1/3: 2/3 on average, where chance gives 1/2.
+
+    >>> ratings = [[1, 1, 1], [2, 2, 2], [1, 1, 2], [2, 2, 1]]
+    >>> fleiss_kappa(ratings, categories=(1, 2))[["n", "estimate", "p"]].round(3)
+       n  estimate      p
+    0  4     0.333  0.248
     """
     counts, groups, remarks = _count(ratings, categories, clusters, "subject")
     rated = counts.sum(1)
@@ -101,7 +112,9 @@ def krippendorff_alpha(
     categories
         The whole scale in its order.
     clusters
-        What is resampled as a whole, one entry for each unit.
+        What is resampled as a whole, one entry for each unit; None: the units.
+    resamples, seed
+        Of the bootstrap.
 
     Returns
     -------
@@ -112,6 +125,17 @@ def krippendorff_alpha(
     ----------
     Hayes & Krippendorff 2007, doi:10.1080/19312450709336664; the bootstrap over units: Zapf,
     Castell, Morawietz & Karch 2016, doi:10.1186/s12874-016-0200-9
+
+    Examples
+    --------
+    Example C of Krippendorff's "Computing Krippendorff's alpha-reliability" (2011), which gives
+    0.815: four observers, twelve units, missing ratings.
+
+    >>> observers = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
+    >>> ratings = [[float(r.replace(".", "nan")) for r in unit] for unit in zip(*observers)]
+    >>> krippendorff_alpha(ratings, categories=(1, 2, 3, 4, 5))[["n", "estimate"]].round(3)
+        n  estimate
+    0  11     0.815
     """
     counts, groups, remarks = _count(ratings, categories, clusters, "unit")
     k = len(categories)
@@ -224,6 +248,17 @@ def icc(ratings: ArrayLike) -> pd.DataFrame:
     ----------
     Shrout & Fleiss 1979, doi:10.1037/0033-2909.86.2.420; unequal numbers of ratings: Donner 1986,
     doi:10.2307/1403259
+
+    Examples
+    --------
+    Six targets and four judges, tables 2 and 4 of Shrout and Fleiss:
+
+    >>> judges = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]]
+    >>> judges += [[7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> icc(judges)[["form", "estimate", "low", "high"]].round(2)
+        form  estimate   low  high
+    0   ICC1      0.17 -0.13  0.72
+    1  ICC1k      0.44 -0.88  0.91
     """
     matrix = np.atleast_2d(np.asarray(ratings, np.float64))
     matrix = matrix[np.isfinite(matrix).sum(1) >= 2]

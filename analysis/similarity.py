@@ -36,14 +36,28 @@ def measure_texts(
     descriptions
         Columns unit, rater, text.
 
+    Returns
+    -------
+    measures : DataFrame
+        unit, rater, bleu, rouge1, rougeL.
+    note : str
+        What is missing.
+
     References
     ----------
     Papineni et al. 2002, doi:10.3115/1073083.1073135; Post 2018, doi:10.18653/v1/W18-6319;
     Lin 2004, https://aclanthology.org/W04-1013
 
-    Returns
-    -------
-    A frame with unit, rater, bleu, rouge1, rougeL; and a note on what is missing
+    Examples
+    --------
+    One word of two in the text is one of three in the sentence: F = 2 * 1 / (2 + 3).
+
+    >>> sentences = pd.DataFrame({"unit": ["u"], "sentence": ["A black cat."]})
+    >>> texts = pd.DataFrame({"unit": "u", "rater": ["a", "b"], "text": ["a black cat.", "a dog"]})
+    >>> measure_texts(sentences, texts)[0][["unit", "rater", "rouge1"]]
+      unit rater  rouge1
+    0    u     a     1.0
+    1    u     b     0.4
     """
     columns = ["unit", "rater", *TEXT_MEASURES]
     empty = pd.DataFrame(columns=columns)
@@ -93,10 +107,27 @@ def correlate_similarity(
         Columns unit, rater and the measures.
     ratings
         Columns unit, rater, item, rating.
+    measures
+        The columns of ``values`` to correlate.
 
     Returns
     -------
-    DataFrame with measure, item, scope, method, n, estimate, low, high, p, p_holm, note
+    DataFrame
+        measure, item, scope, method, n, estimate, low, high, p, p_holm, note.
+
+    Examples
+    --------
+    Raters like what is close to their own words. That some units are closer to everybody's words,
+    and better, takes no part in ``within``.
+
+    >>> close = pd.DataFrame({"unit": list("uuvvww"), "rater": list("ababab")})
+    >>> close["rouge1"] = [0.1, 0.3, 0.5, 0.4, 0.6, 0.9]
+    >>> votes = close[["unit", "rater"]].assign(item="trust", rating=[1, 2, 3, 2, 4, 5])
+    >>> found = correlate_similarity(close, votes, ["rouge1"])
+    >>> found[found["method"] == "pearson"][["measure", "scope", "n", "estimate"]].round(2)
+      measure   scope  n  estimate
+    0  rouge1  pooled  6      0.98
+    2  rouge1  within  6      0.97
     """
     keys = ["unit", "rater"]
     joined = ratings[ratings["rating"].notna()].merge(values, on=keys, how="inner")

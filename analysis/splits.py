@@ -41,7 +41,7 @@ def corrected_t_test(differences: ArrayLike, test_to_train: float) -> dict[str, 
     --------
     >>> found = corrected_t_test([0.1, 0.2, 0.3], 0.25)
     >>> round(found["estimate"], 3), round(found["p"], 3)
-    (0.2, 0.122)
+    (0.2, 0.12)
     """
     values = np.asarray(differences, np.float64)
     if len(values) < 2 or np.ptp(values) == 0:

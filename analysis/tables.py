@@ -16,6 +16,25 @@ def list_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tabl
 
     A section is missing if ``lacks`` gives a reason, or if its table has estimates of which none
     is a number; then the reason is that of its first note.
+
+    Parameters
+    ----------
+    tables
+        Tables by the name of their section.
+    lacks
+        Why a section is missing, by its name.
+
+    Returns
+    -------
+    dict of DataFrame
+        The tables with ``missing``.
+
+    Examples
+    --------
+    >>> tables = {"age": pd.DataFrame({"estimate": [float("nan")], "note": ["nobody stated it"]})}
+    >>> list_missing(tables)["missing"]
+      section               why
+    0     age  nobody stated it
     """
     known = dict(lacks or {})
     before = tables.get(MISSING)
@@ -29,7 +48,25 @@ def list_missing(tables: Tables, lacks: Mapping[str, str] | None = None) -> Tabl
 
 
 def add_missing(tables: Tables, more: list[tuple[str, str]]) -> Tables:
-    """The tables with more rows (section, why) in ``missing``."""
+    """Add rows to the table ``missing``.
+
+    Parameters
+    ----------
+    tables
+        With a table ``missing``, as :func:`list_missing` returns them.
+    more
+        (section, why) of each row.
+
+    Returns
+    -------
+    dict of DataFrame
+
+    Examples
+    --------
+    >>> add_missing(list_missing({}), [("speed", "no vote has a time")])["missing"]
+      section                 why
+    0   speed  no vote has a time
+    """
     said = pd.DataFrame(more, columns=["section", "why"])
     return {**tables, MISSING: pd.concat([tables[MISSING], said], ignore_index=True)}
 
@@ -43,7 +80,23 @@ def _nothing(table: pd.DataFrame) -> str:
 
 
 def joined(*parts: Tables) -> Tables:
-    """Several sets of tables in one, with one table of what is missing."""
+    """Put several sets of tables into one, with one table of what is missing.
+
+    Parameters
+    ----------
+    *parts
+        Sets of tables; of two with the same name the last one stays.
+
+    Returns
+    -------
+    dict of DataFrame
+
+    Examples
+    --------
+    >>> ages, speeds = list_missing({}, {"age": "no ages"}), list_missing({"speed": pd.DataFrame()})
+    >>> sorted(joined(ages, speeds))
+    ['missing', 'speed']
+    """
     tables = {name: table for part in parts for name, table in part.items()}
     lacks = [part[MISSING] for part in parts if MISSING in part]
     return {**tables, MISSING: pd.concat(lacks, ignore_index=True)} if lacks else tables

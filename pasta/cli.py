@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -44,14 +45,27 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001 (its callback prints it)
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="print the version and stop"
         ),
     ] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="where models run, such as cpu or cuda:1 (PASTA_DEVICE)"),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="no progress and no notes: answers and errors only")
+    ] = False,
 ) -> None:
     """Options before the name of a command."""
+    if device is not None:
+        os.environ["PASTA_DEVICE"] = device
+    if quiet:
+        from pasta.progress import QUIET
+
+        os.environ[QUIET] = "1"
 
 
 app.add_typer(data.app, name="data")

@@ -48,11 +48,30 @@ class AnalysisParams(Section):
     permutations: Count = 10_000  # of a permutation test
 
 
+Seed = Annotated[int, Field(ge=0)]
+
+
+class SeedParams(Section):
+    """Where chance starts, one seed for each of its uses.
+
+    With another one only the stages that use it run again: `dvc exp run -S seeds.training=1` trains
+    anew on the same images.
+    """
+
+    drawing: Seed  # images
+    splitting: Seed  # into parts to train and to test on, of files and of rated explanations
+    training: Seed  # of classifiers, encoders and scorers
+    explaining: Seed  # which images are explained, their perturbed copies, methods that sample
+    measuring: Seed  # noise and subsets of pixels of metrics
+    simulating: Seed  # who rates what, and what simulated people answer
+    analysing: Seed  # bootstraps, permutation tests, searches
+
+
 class Params(Section):
     """Everything a profile may change."""
 
     profile: str
-    seed: Annotated[int, Field(ge=0)]
+    seeds: SeedParams
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
     clip: ClipParams

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import re
+import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -45,10 +48,33 @@ def guarded(call: Callable[[], Any]) -> None:
     """Print an error that is meant for the user without a traceback, and exit with 1."""
     try:
         call()
-    except PastaError as error:
+    except Exception as error:
+        message = str(error) if isinstance(error, PastaError) else describe_full_disk(error)
+        if message is None:
+            raise
         from rich.console import Console
 
         console = Console(stderr=True)
         console.print("error:", style="bold red", end=" ")
-        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        console.print(message, markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
+
+
+def describe_full_disk(error: BaseException) -> str | None:
+    """What to say if an error, or one that led to it, is that nothing more can be written."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if isinstance(cause, sqlite3.OperationalError) and re.search(r"\bdisk\b", str(cause)):
+            return (
+                f"the MLflow database cannot be written: {cause}. Is the disk full? `df -h` tells"
+            )
+        if isinstance(cause, OSError) and cause.errno in _NO_SPACE:
+            where = f"{cause.filename}: " if cause.filename else ""
+            return f"{where}cannot be written: {cause.strerror}; `df -h` tells what is free"
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -20,12 +20,23 @@ def project_root(start: Path | None = None) -> Path:
 
     Under ``dvc repro`` it is the working directory; from elsewhere the installed checkout.
     """
+    found = find_root(start)
+    if found is None:
+        here = (start or Path.cwd()).resolve()
+        raise PastaError(
+            f"{here}: not inside a PASTA repository (no dvc.yaml and params.yaml above)"
+        )
+    return found
+
+
+def find_root(start: Path | None = None) -> Path | None:
+    """The same, or None where the package is used without a project."""
     here = (start or Path.cwd()).resolve()
     checkout = Path(__file__).resolve().parent.parent
     for folder in (here, *here.parents, checkout):
         if (folder / "dvc.yaml").is_file() and (folder / PARAMS).is_file():
             return folder
-    raise PastaError(f"{here}: not inside a PASTA repository (no dvc.yaml and params.yaml above)")
+    return None
 
 
 def stage_folder(stage: str, root: Path | None = None) -> Path:

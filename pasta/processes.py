@@ -35,7 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from threadpoolctl import threadpool_limits
 
 from pasta.errors import InputError, PastaError
-from pasta.paths import project_root
+from pasta.paths import find_root
 from pasta.resume import Arrays, KeptUnits, code_key
 
 Unit = TypeVar("Unit")
@@ -72,8 +72,8 @@ class Machine(BaseModel):
 
 def machine() -> Machine:
     """Settings of this machine: the environment over ``machine.yaml`` over the defaults."""
-    file = project_root() / MACHINE
-    values = _settings_in(file) if file.is_file() else {}
+    root = find_root()
+    values = {} if root is None or not (root / MACHINE).is_file() else _settings_in(root / MACHINE)
     for name in ("device", "precision", "workers", "threads", "scheduler"):
         if value := os.environ.get(f"PASTA_{name.upper()}"):
             values[name] = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+QUIET = "PASTA_QUIET"  # an environment variable, set by `pasta --quiet`
+
+
 class Bar:
     """One line of progress: ``advance`` it and, if you like, show a few words beside it."""
 
@@ -35,7 +39,9 @@ class Bar:
     def start(self, description: str) -> None:
         """Show the line."""
         if self._progress is not None:
-            self._task = self._progress.add_task(description, total=self.total, words="")
+            self._task = self._progress.add_task(
+                description, total=self.total, completed=self.done, words=""
+            )
 
     def advance(self, steps: int = 1, words: str | None = None) -> None:
         """Count finished steps."""
@@ -43,6 +49,41 @@ class Bar:
         if self._progress is not None and self._task is not None:
             fields: dict[str, Any] = {} if words is None else {"words": words}
             self._progress.update(self._task, advance=steps, **fields)
+
+
+class LateBar(Bar):
+    """A line of progress that appears on a terminal after two seconds, for use as a library."""
+
+    PATIENCE = 2.0
+
+    def __init__(self, description: str, total: int) -> None:
+        super().__init__(None, total)
+        self._description, self._started = description, time.perf_counter()
+        self._console = Console(stderr=True)
+
+    def advance(self, steps: int = 1, words: str | None = None) -> None:
+        """Count finished steps."""
+        late = time.perf_counter() - self._started > self.PATIENCE
+        if self._progress is None and late and self._console.is_terminal and not is_quiet():
+            self._progress = Progress(*_columns(), console=self._console, transient=True)
+            self._progress.start()
+            self.start(self._description)
+        super().advance(steps, words)
+
+    def stop(self) -> None:
+        """Take the line away."""
+        if self._progress is not None:
+            self._progress.stop()
+
+
+@contextmanager
+def late_bar(description: str, total: int) -> Iterator[Bar]:
+    """Show progress on a terminal once work has taken two seconds; leave nothing behind."""
+    line = LateBar(description, total)
+    try:
+        yield line
+    finally:
+        line.stop()
 
 
 @contextmanager
@@ -83,8 +124,14 @@ def _columns() -> tuple[ProgressColumn, ...]:
 
 
 @contextmanager
-def bar(description: str, total: int, unit: str = "it") -> Iterator[Bar]:
-    """Show progress on a terminal; elsewhere (logs, CI) one line at the end with the rate."""
+def bar(description: str, total: int, unit: str) -> Iterator[Bar]:
+    """Show progress on a terminal; elsewhere (logs, CI) one line at the end with the rate.
+
+    ``unit`` is a plural. Nothing is shown if ``pasta --quiet`` was asked for.
+    """
+    if is_quiet():
+        yield Bar(None, total)
+        return
     console = Console(stderr=True)
     started = time.perf_counter()
     if console.is_terminal:
@@ -95,9 +142,29 @@ def bar(description: str, total: int, unit: str = "it") -> Iterator[Bar]:
     else:
         line = Bar(None, total)
         yield line
-    seconds = max(time.perf_counter() - started, 1e-9)
-    rate = f"{line.done / seconds:.0f} {unit}/s" if line.done else "nothing to do"
-    sys.stderr.write(f"{description}: {line.done} {unit} in {seconds:.1f} s ({rate})\n")
+    if line.done:
+        told = describe_pace(line.done, unit, time.perf_counter() - started)
+        sys.stderr.write(f"{description}: {told}\n")
+
+
+def describe_pace(done: int, unit: str, seconds: float) -> str:
+    """What was done in which time, and how fast where that says more.
+
+    >>> describe_pace(1, "techniques", 2.5), describe_pace(8, "PDFs", 4.0)
+    ('1 technique in 2.5 s', '8 PDFs in 4.0 s (0.50 s each)')
+    >>> describe_pace(3000, "images", 10.0)
+    '3,000 images in 10.0 s (300 images/s)'
+    """
+    if done == 1:
+        return f"1 {unit.removesuffix('s')} in {seconds:.1f} s"
+    fast = done >= 10 * seconds
+    pace = f"{done / max(seconds, 1e-9):,.0f} {unit}/s" if fast else f"{seconds / done:.2f} s each"
+    return f"{done:,} {unit} in {seconds:.1f} s ({pace})"
+
+
+def is_quiet() -> bool:
+    """Whether nothing but answers and errors is to be printed."""
+    return bool(os.environ.get(QUIET))
 
 
 def print_seconds(spent: pd.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""How a pipeline stage or a command is run: one function, timed."""
+"""How a pipeline stage is run: its inputs are looked at, then it is one function, timed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import typer
 from pasta import store
 from pasta.errors import guarded
 from pasta.paths import TIMINGS, project_root
+from pasta.pinned import require_inputs
 
 
 def run_stage(stage: Callable[..., Any]) -> None:
@@ -29,8 +30,9 @@ def _timed(stage: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(stage)
     def measured(*arguments: Any, **options: Any) -> None:
+        name = _stage_name()
+        require_inputs(name, project_root())
         stage(*arguments, **options)
-        name = os.environ.get("DVC_STAGE", Path(sys.argv[0]).stem)
         usages = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         peak = max(resource.getrusage(who).ru_maxrss for who in usages)
         note = {
@@ -41,3 +43,9 @@ def _timed(stage: Callable[..., Any]) -> Callable[..., Any]:
         store.write_json(note, project_root() / TIMINGS / f"{name.replace('@', '.')}.json")
 
     return measured
+
+
+def _stage_name() -> str:
+    """As DVC calls it; by hand, `python -m pipelines.explain coco` is explain@coco as well."""
+    by_hand = "@".join([Path(sys.argv[0]).stem, *sys.argv[1:2]])
+    return os.environ.get("DVC_STAGE", by_hand)

@@ -77,7 +77,10 @@ def read_csv(file: Path, known: Collection[str], expected: str, limit: int = FIL
     limit
         Largest size of the file, in bytes.
     """
-    data = as_utf8(read_bytes(file, limit), file)
+    return _read_text(as_utf8(read_bytes(file, limit), file), file, known, expected)
+
+
+def _read_text(data: bytes, file: Path, known: Collection[str], expected: str) -> CsvText:
     if b"\n" not in data:  # old Mac line ends, or a single line
         data = data.replace(b"\r", b"\n")
     rows = find_rows(data)
@@ -92,6 +95,39 @@ def read_csv(file: Path, known: Collection[str], expected: str, limit: int = FIL
     if twice:
         raise InputError("stands twice", file=file, row=1, column=twice[0], expected="it once")
     return _parse(data, rows, delimiter, names, file)
+
+
+def read_csv_parts(
+    file: Path, known: Collection[str], expected: str, size: int
+) -> Iterator[CsvText]:
+    """Read a CSV file as text in parts of about ``size`` bytes, lines numbered as in the file.
+
+    Ends early where a cell is quoted: it may hold line ends, and only :func:`read_csv`, which sees
+    the whole file, can tell where its row ends.
+    """
+    with _open_regular(file) as opened:
+        header, rest, lines = opened.readline(), b"", 1
+        while data := opened.read(size):
+            data = rest + data
+            end = data.rfind(b"\n") + 1 or len(data)
+            part, rest = data[:end], data[end:]
+            if b'"' in header or b'"' in part:
+                return
+            yield _with_header(header, part, lines, file, known, expected)
+            lines += part.count(b"\n")
+        if rest and b'"' not in rest:
+            yield _with_header(header, rest, lines, file, known, expected)
+
+
+def _with_header(
+    header: bytes, part: bytes, before: int, file: Path, known: Collection[str], expected: str
+) -> CsvText:
+    """Some rows of a file, of which so many lines stand before them."""
+    text = _read_text(as_utf8(header + part, file), file, known, expected)
+    frame = text.frame.set_axis(text.frame.index + before - 1)
+    frame.index.name = "place"
+    ragged = tuple((line + before - 1, cells) for line, cells in text.ragged)
+    return CsvText(file, frame, ragged)
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:

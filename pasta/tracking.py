@@ -227,6 +227,8 @@ def _mlflow() -> Any:
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
     import mlflow
 
+    # It logs the traceback of every error of its database, and raises it as well.
+    logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
     return mlflow
 
 

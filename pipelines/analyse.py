@@ -36,6 +36,7 @@ from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.ratings.simulation.expected import standard_properties
+from pasta.studies.source import read_source, write_source
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
 from reports.source.pages.overview import headline_numbers
@@ -55,11 +56,12 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
     here = groups(params)
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
-    settings = {"analysis": params.analysis.model_dump(), "seed": params.seed}
+    settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
     with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
         found = analysis.value(here, params)
         store.write_csvs(found, out / name)
+        write_source(read_source(project_root() / VOTES), out / name)
         _track(run, name, found, out / name)
 
 
@@ -92,7 +94,11 @@ def _explanations(here: list[Group]) -> list[Path]:
 def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
-        _given(ratings.VOTES), _samples(here), **params.analysis.model_dump(), seed=params.seed
+        _given(ratings.VOTES),
+        _samples(here),
+        annotators=_given(ratings.ANNOTATORS),
+        **params.analysis.model_dump(),
+        seed=params.seeds.analysing,
     )
 
 
@@ -114,7 +120,7 @@ def bias(here: list[Group], params: Params) -> Tables:
         boxes,
         box_values(here, boxes),
         permutations=params.analysis.permutations,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
     return found | _planted("bias", here)
 
@@ -127,9 +133,10 @@ def preference(here: list[Group], params: Params) -> Tables:
         _given(ratings.VOTES),
         _samples(here),
         _given(ratings.RANKED),
+        annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
     return found | _planted("preference", here)
 
@@ -146,7 +153,7 @@ def correlation(here: list[Group], params: Params) -> Tables:
         _given(ratings.LABELS),
         _samples(here),
         resamples=params.analysis.resamples,
-        seed=params.seed,
+        seed=params.seeds.analysing,
     )
     return found | _planted("correlation", here)
 

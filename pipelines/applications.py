@@ -11,6 +11,8 @@ from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA, project_root
 from pasta.stage import run_stage
+from pasta.studies.ratings.settings import NAME
+from pasta.studies.source import common_source, write_source
 
 
 def main(
@@ -19,7 +21,10 @@ def main(
     """Ask the public scorer about stored and prepared explanations."""
     root, params = project_root(), load_params()
     project = Project(groups(params), params, root / DATA)
-    run_application(name, project, root / DATA / "applications" / name)
+    out = root / DATA / "applications" / name
+    source = common_source([root / DATA / "votes" / NAME, root / DATA / "score"])
+    run_application(name, project, out)
+    write_source(source, out)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ def main() -> None:
     """Train CLIP on the training images of all datasets, or check given weights."""
     params, root = load_params(), project_root()
     settings, folders = params.clip, [root / DATA / "images" / name for name in params.datasets]
-    parts = [TrainingData(open_dataset(path), params.seed, params, root) for path in folders]
+    parts = [
+        TrainingData(open_dataset(path), params.seeds.training, params, root) for path in folders
+    ]
     compute.use_all_cores()
     with (
         tracked_run(
@@ -31,7 +33,7 @@ def main() -> None:
             del done, total  # the bar counts for itself
             line.advance(words=words)
 
-        about, history = make_clip(parts, settings, params.seed, root / FOLDER, show)
+        about, history = make_clip(parts, settings, params.seeds.training, root / FOLDER, show)
         epochs = max(map(len, history.curves.values()), default=0)
         for name, values in history.curves.items():  # epochs on small pictures are not validated
             run.log_curve(name, values, last=epochs)

@@ -13,12 +13,13 @@ from pasta import store, tables
 from pasta.compute import limit_threads
 from pasta.config import Params, load_params
 from pasta.layout import TABLE, groups
+from pasta.models.clip import FOLDER as CLIP
 from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import collect, held_out_ratio
-from pasta.scoring.public import save_public, train_public
+from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
 from pasta.scoring.studies import (
@@ -33,8 +34,10 @@ from pasta.scoring.studies import (
     track,
 )
 from pasta.stage import run_stage
+from pasta.studies.ratings.analyses.names import pool_anonymous
 from pasta.studies.ratings.settings import NAME
-from pasta.studies.ratings.tables import LABELS, VOTES
+from pasta.studies.ratings.tables import ANNOTATORS, LABELS, VOTES
+from pasta.studies.source import read_source, write_source
 from pasta.tracking import file_md5, require_tracking, tracked_run
 from reports.source.plots.score import score_figure
 from reports.source.plots.style import style
@@ -47,31 +50,47 @@ def main() -> None:
     root, params = project_root(), load_params()
     folder, every = root / DATA / "votes" / NAME, groups(params, root)
     labels, votes = folder / "labels.parquet", folder / "votes.parquet"
+    source = read_source(folder)
     tables_read = [labels, *(group.explanations / TABLE for group in every)]
     inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
     given, known = store.read(votes, VOTES), store.read(labels, LABELS)
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
-            results = run_setups(every, labels, wanted, params.scoring, partial(say, "parts"), kept)
-        others = people(given, known, params.annotations.ties)
+            results, predicted = run_setups(
+                every, labels, wanted, params.scoring, partial(say, "parts"), kept
+            )
+        annotators = store.read(folder / "annotators.parquet", ANNOTATORS)
+        others = people(pool_anonymous(given, annotators), known, params.annotations.ties)
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
-        reached = _write(results, wanted, params, root / DATA / "score", note)
+        reached = _write(results, predicted, wanted, params, root / DATA / "score", note)
+    write_source(source, root / DATA / "score")
     track(wanted, results, [labels, votes])
-    public = train_public(collect(every, known), params)
+    material = collect(every, known)
+    size = material.embedded(params.embedding)[0].encoder["size"]
+    looks = describe_images(every, size, params.scoring.public.described)
+    public = train_public(material, params, looks)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
-    save_public(public, params, md5s, reached[params.scoring.public.scorer], root / FOLDER)
+    encoder = root / CLIP if params.embedding.weights == "trained" else None
+    reached_here = reached[params.scoring.public.scorer]
+    save_public(public, params, md5s, reached_here, root / FOLDER, encoder)
     settings = params.scoring.public.model_dump()
     with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
         log_served(root / FOLDER)
 
 
 def _write(
-    results: pd.DataFrame, wanted: Sequence[Setup], params: Params, out: Path, note: str
+    results: pd.DataFrame,
+    predicted: pd.DataFrame,
+    wanted: Sequence[Setup],
+    params: Params,
+    out: Path,
+    note: str,
 ) -> dict[str, Any]:
     """Write tables and the figure; returns what each scorer has reached."""
     store.write(results, out / "score_results.parquet", tables.SCORE_RESULTS)
+    predicted.to_csv(out / "predictions.csv", index=False, lineterminator="\n", float_format="%.4f")
     summarised = summarise(results, KEYS)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import pandas as pd
+import typer
+
 from pasta import store
 from pasta.config import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies.batches import merged, project_batches, write_tables
+from pasta.studies.batches import left_out, merged, project_batches, write_tables
 from pasta.studies.registry import load_study
+from pasta.studies.source import describe_source, write_source
 from pasta.tracking import tracked_run
 
 
 def main(name: str) -> None:
     """Merge the stored batches, later over earlier, and check what every answer refers to.
 
+    Batches that were withdrawn do not count, nor do simulated answers once a person has answered.
     The study makes its outcomes from all answers. In the rating study the votes on each sample and
     question become one label: mode, mean and median, with the counts behind them.
     """
@@ -35,8 +42,19 @@ def main(name: str) -> None:
             store.write(frame, out / f"{table.name}.parquet", table)
         made = {table.name: frame for table, frame in outcomes}
         about = study.summarise(answers, made) if study.summarise is not None else {}
-        store.write_json({"batches": len(sources), **about}, out / "annotations.json")
+        gave_way = left_out(study, sources, answers)
+        if gave_way:
+            typer.echo(f"{gave_way:,} simulated answers give way to those of people")
+        about |= {"batches": len(sources), "simulated_left_out": gave_way}
+        store.write_json(about, out / "annotations.json")
+        write_source(describe_source(out, _simulated_share(answers)), out)
         run.log_metrics({table: len(part) for table, part in answers.items()})
+
+
+def _simulated_share(answers: Mapping[str, pd.DataFrame]) -> float:
+    """The share of simulated ones among all answers of a study."""
+    marks = [frame["simulated"] for frame in answers.values() if "simulated" in frame]
+    return float(pd.concat(marks).astype(bool).mean()) if any(map(len, marks)) else 0.0
 
 
 if __name__ == "__main__":

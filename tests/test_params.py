@@ -105,16 +105,17 @@ def test_the_paper_profile_has_the_papers_settings() -> None:
 def test_parameters_cannot_be_changed_later() -> None:
     params = profile("demo")
     with pytest.raises(ValidationError):
-        params.seed = 3
+        params.seeds = params.seeds
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seed: 0", "sead: 0", r"sead: unknown key\. Did you mean 'seed'\?"),
-        ("seed: 0", "seed: -1", r"seed: found -1, expected greater than or equal to 0"),
-        ("seed: 0", "seed: zero", r"seed: found 'zero', expected a valid integer"),
-        ("seed: 0", "seed: 0.5", r"seed: found 0\.5, expected a valid integer"),
+        ("seeds:", "seed: 0\nseeds:", r"seed: unknown key\. Did you mean 'seeds'\?"),
+        ("drawing: 0", "drawings: 0", r"seeds\.drawings: unknown key\. Did you mean 'drawing'\?"),
+        ("drawing: 0", "drawing: -1", r"seeds\.drawing: found -1, expected greater than or equal"),
+        ("training: 0", "training: zero", r"seeds\.training: found 'zero', expected a valid int"),
+        ("training: 0", "training: 0.5", r"seeds\.training: found 0\.5, expected a valid integer"),
         ("ties: smallest", "vote: 5", r"annotations\.vote: unknown key\. Did you mean 'votes'\?"),
         ("ties: smallest", "votes: 0", r"annotations\.votes: found 0, expected greater"),
         (
@@ -134,8 +135,8 @@ def test_parameters_cannot_be_changed_later() -> None:
         ("coco: coco}", "two: coco}", r"must have the same keys, but not coco, two"),
         ("resnet50: {}", "resnet50: {wide: 16}", r"models\.\w+\.resnet50\.wide: unknown key"),
         ("{epochs: 10}", "{epoch: 10}", r"resnet50\.training\.epoch: .*Did you mean 'epochs'"),
-        ("seed: 0", "seed: 0\nseed: 1", r"cannot be read: .*duplicate key"),
-        ("seed: 0", "seed: [", r"cannot be read"),
+        ("drawing: 0", "drawing: 0\n  drawing: 1", r"cannot be read: .*duplicate key"),
+        ("drawing: 0", "drawing: [", r"cannot be read"),
     ],
 )
 def test_a_wrong_value_is_named_by_its_path(
@@ -163,7 +164,7 @@ def test_the_demo_says_nothing_that_is_the_default() -> None:
     whole = profile("demo").model_dump(mode="json")
     needed = {"protocol", "ties", "architecture", "weights", "question"}  # for readers and stages
     for path, value in leaves(parse_yaml(Path("demo"), DEMO)):
-        if value == {} or path[0] in ("profile", "seed", "groups") or path[-1] in needed:
+        if value == {} or path[0] in ("profile", "seeds", "groups") or path[-1] in needed:
             continue
         without = without_leaf(parse_yaml(Path("demo"), DEMO), path)
         try:

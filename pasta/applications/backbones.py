@@ -96,8 +96,8 @@ def run_backbones(
     return Backbones(
         scores,
         explained.towers,
-        summarise_towers(scores, settings.resamples, params.seed),
-        tower_trends(scores, settings.resamples, params.seed),
+        summarise_towers(scores, settings.resamples, params.seeds.analysing),
+        tower_trends(scores, settings.resamples, params.seeds.analysing),
         _pictures(explained, scores, datasets, settings.backbones.pictures),
     )
 

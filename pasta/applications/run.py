@@ -24,7 +24,7 @@ from pasta.applications.report_pictures import (
 )
 from pasta.applications.scores import cross_validate, read_faithfulness, score_stored
 from pasta.applications.sheets import Shelves
-from pasta.applications.simulated_judge import Judges, judges_of
+from pasta.applications.simulated_judge import Judges, judges_of, planted_folder
 from pasta.applications.steering import run_steering
 from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
 from pasta.config import Params
@@ -58,10 +58,10 @@ class Project:
         """The public scorer."""
         return self.data / "score/public"
 
-    @property
-    def planted(self) -> Path:
-        """What was planted in simulated raters; empty with real ones."""
-        return self.data / "simulate" / NAME / "planted"
+    @cached_property
+    def planted(self) -> Path | None:
+        """What was planted in simulated raters; None with real ones."""
+        return planted_folder(self.data)
 
     @cached_property
     def datasets(self) -> dict[str, StoredDataset]:
@@ -121,8 +121,8 @@ def _mix(project: Project, _: Run) -> Outcome:
     found = {
         "scores": scores,
         "faithfulness": measured,
-        **run_mixture(scores, measured, settings, params.seed, crossed),
-        **run_pareto(scores, measured, settings, params.seed),
+        **run_mixture(scores, measured, settings, params.seeds.analysing, crossed),
+        **run_pareto(scores, measured, settings, params.seeds.analysing),
         **run_examples(scores, store.read(labels, LABELS), settings),
     }
     return found, mixture_pictures(found, Shelves(groups))

@@ -122,8 +122,8 @@ def training_images(
     """The images (``dataset/image``) of which the public scorer has seen an explanation.
 
     They follow from the split that the stage `score` makes of labels, explanations and vectors,
-    with ``seed`` and ``scoring.public.train``; other labels or explanations than those it was
-    given would give another split, so they are an error.
+    with ``seeds.splitting`` and ``scoring.public.train``; other labels or explanations than those
+    it was given would give another split, so they are an error.
     """
     known = set(card.training.values())
     for file in (labels, *(group.explanations / TABLE for group in groups)):
@@ -137,7 +137,7 @@ def training_images(
     samples = material.samples.iloc[rows].reset_index(drop=True)
     share = params.scoring.public.train
     places = samples[["dataset", "image", "technique"]]
-    parts = split(places, "image_and_technique", share, params.seed)
+    parts = split(places, "image_and_technique", share, params.seeds.splitting)
     return frozenset(samples["image"].iloc[parts.train])
 
 
@@ -214,7 +214,7 @@ def cross_validate(
     material = collect(groups, store.read(labels, LABELS))
     rated, rows = material.rated(params.embedding, questions=(question,))
     images = material.samples["image"].to_numpy(str)[rows]
-    fold_of = deal(sorted(set(images)), folds, params.seed)
+    fold_of = deal(sorted(set(images)), folds, params.seeds.splitting)
     fold = np.array([fold_of[image] for image in images])
     numbers = range(folds)
     after = [(number + 1) % folds for number in numbers]
@@ -224,7 +224,7 @@ def cross_validate(
         [rated.at((fold != one) & (fold != after[one])) for one in numbers],
         [rated.at(fold == other) for other in after],
         settings_of(name, params.scoring),
-        [params.seed] * folds,
+        [params.seeds.training] * folds,
     )
     found = scores[scores["image"].isin(fold_of)].reset_index(drop=True)
     found["fold"] = found["image"].map(fold_of).astype(int)

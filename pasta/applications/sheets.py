@@ -128,7 +128,10 @@ def _across(line: Line, layout: Layout) -> int:
 
 
 def _row(line: Line, layout: Layout, width: int) -> Pixels:
-    captions = [_words(tile.caption, tile.pixels.shape[1], layout.letters) for tile in line.tiles]
+    captions = [  # a letter narrower than their tile, so that neighbours do not touch
+        _words(tile.caption, tile.pixels.shape[1] - layout.letters, layout.letters)
+        for tile in line.tiles
+    ]
     above = max(caption.shape[0] for caption in captions)
     canvas, left = Image.new("RGB", (width, above + layout.tile), rendering.PAPER), 0
     for tile, caption in zip(line.tiles, captions, strict=True):

@@ -23,8 +23,9 @@ from pasta.applications.prepared.base import Fresh
 from pasta.datasets.stored import StoredDataset, class_parts
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore
-from pasta.studies.ratings.settings import CHANGES, QualityParams
+from pasta.studies.ratings.settings import CHANGES, NAME, QualityParams
 from pasta.studies.ratings.simulation.quality import LIMIT, overlap, spread
+from pasta.studies.ratings.tables import LABELS
 
 PLANTED, PROPERTIES, QUALITY = "planted.json", "properties.parquet", "quality.parquet"
 Floats = NDArray[np.float64]
@@ -52,6 +53,17 @@ class Judge:
         value = weights.overlap * around + weights.correct * right - weights.focus * wide
         value = np.where(shown, np.clip(value, -LIMIT, LIMIT), -LIMIT)
         return np.asarray(weights.mean + value, np.float64)
+
+
+def planted_folder(data: Path) -> Path | None:
+    """What was planted in the raters, below the folder of all stages; None if people voted.
+
+    Simulated votes that gave way to people's leave their truth behind, which judges nothing then.
+    """
+    labels = data / "votes" / NAME / "labels.parquet"
+    if not labels.exists() or not store.read(labels, LABELS)["simulated"].any():
+        return None
+    return data / "simulate" / NAME / "planted"
 
 
 def planted_judge(planted: Path | None, question: str) -> Judge | None:

@@ -152,7 +152,7 @@ def run_steering(
         maps.append(shown)
     steered = pd.concat(table, ignore_index=True)[list(COLUMNS)]
     return Steered(
-        {"steered": steered, "curve": curve(steered, settings.resamples, params.seed)},
+        {"steered": steered, "curve": curve(steered, settings.resamples, params.seeds.analysing)},
         np.stack([one.pixels for one in images]),
         np.stack(maps).astype(np.float16),
     )

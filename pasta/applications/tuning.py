@@ -377,18 +377,18 @@ def tune(
             tell(technique, answer)
         return answer
 
-    found = search(table.grid, evaluate, trials=trials, direction=up, seed=params.seed)
+    found = search(table.grid, evaluate, trials=trials, direction=up, seed=params.seeds.analysing)
     choice = choose(found, up)
     pair = [found.default.candidate, choice.winner.candidate]
     default, tuned, shown = _compare(pair, table.held_out, scorer, judges, params)
     verdict = verdict_table(
-        technique.key, found, choice, tuned, default, resamples, params.seed, up
+        technique.key, found, choice, tuned, default, resamples, params.seeds.analysing, up
     )
     return Tuned(
         technique,
         pair[0],
         pair[1],
-        candidate_table(technique.key, found, choice, resamples, params.seed, up),
+        candidate_table(technique.key, found, choice, resamples, params.seeds.analysing, up),
         verdict,
         _image_table(table, found, pair, [default, tuned]),
         conclude(verdict, choice, up),

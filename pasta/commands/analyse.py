@@ -131,7 +131,7 @@ def analyse(
     except ValueError as error:
         raise InputError(str(error), file=ratings) from error
     simulated = "simulated" in votes and bool(votes["simulated"].any())
-    document = agreement_report(tables, simulated)
+    document = agreement_report(tables, simulated, own=False)
     files = [file for file in (ratings, annotators, samples) if file is not None]
     pdf = compile_pdf(document, {"input": [printable(_checksum(file)) for file in files]})
     _write(folder, pdf, tables)

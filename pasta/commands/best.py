@@ -7,50 +7,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import (
+    AsJson,
+    Dataset,
+    Image,
+    Model,
+    Picture,
+    Question,
+    Scorer,
+    require_dataset,
+    require_file,
+    require_model,
+    require_picture,
+)
+
 if TYPE_CHECKING:
     from pasta.applications.best import Best, Ranked
 
 
 def best(
-    image: Annotated[Path, typer.Argument(help="an image file of any common format")],
-    dataset: Annotated[str, typer.Option(help="whose classifiers, e.g. coco")],
-    backbone: Annotated[str, typer.Option(help="which classifier is explained")] = "resnet50",
-    question: Annotated[
-        str | None, typer.Option(help="a question answered with stars; default: the main one")
-    ] = None,
-    scorer: Annotated[
-        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
-    ] = None,
+    image: Image,
+    dataset: Dataset,
+    model: Model = "resnet50",
+    question: Question = None,
+    scorer: Scorer = None,
     shown: Annotated[
         int, typer.Option(min=1, help="explanations in the picture, the winner first")
     ] = 4,
-    out: Annotated[
-        Path | None, typer.Option(help="the picture to write; its name says the format")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+    out: Picture = None,
+    as_json: AsJson = False,
 ) -> None:
     """Explain an image by all methods and choose the one with the best predicted score.
 
     `pasta best cat.jpg --dataset catsdogscars` prints the methods in their order and writes
     `cat.best.png` with the winner beside the runners-up.
     """
+    require_dataset(dataset)
+    require_model(model)
+    require_file(image)
+    target = out or Path(f"{image.stem}.best.png")
+    require_picture(target)
     from pasta.applications.best import best_explanations
-    from pasta.commands.explanations import _require_format
-    from pasta.commands.show import note_training, trained_on
-    from pasta.datasets.vocabulary import vocabulary
+    from pasta.commands.show import note_cropping, note_training, trained_on
     from pasta.explanations.catalog import techniques
     from pasta.progress import bar
     from pasta.studies.ratings.settings import MAIN
 
-    vocabulary(dataset)  # an unknown dataset is found before the work
-    target = out or Path(f"{image.stem}.best.png")
-    _require_format(target)
-    number = sum(one.backbone == backbone for one in techniques())
+    number = sum(one.backbone == model for one in techniques())
     with bar(f"explain {image.name}", number, "techniques") as line:
         found = best_explanations(
             image,
             dataset,
-            backbone,
+            model,
             question or MAIN,
             scorer,
             advance=lambda key: line.advance(words=key),
@@ -64,6 +72,7 @@ def best(
     else:
         _print(found)
         typer.echo(f"wrote {target}")
+        note_cropping(image)
         note_training(dataset)
 
 
@@ -100,7 +109,8 @@ def _print(found: Best) -> None:
 def _note(one: Ranked) -> str:
     if one.place is None:
         return f"shows nothing ({one.answer.status})"
-    return "" if one.score.familiar else "unlike what the scorer was trained on"
+    words = [] if one.score.familiar else ["unlike what the scorer was trained on"]
+    return ", ".join(words if one.score.informative else [*words, "no information"])
 
 
 def _plain(found: Best, target: Path) -> dict[str, Any]:
@@ -122,6 +132,8 @@ def _plain(found: Best, target: Path) -> dict[str, Any]:
                 if one.place is None or one.score.low is None
                 else [one.score.low, one.score.high],
                 "familiar": one.score.familiar,
+                "informative": one.score.informative,
+                "notes": list(one.score.notes),
                 "status": one.answer.status,
             }
             for one in found.ranked
@@ -130,11 +142,11 @@ def _plain(found: Best, target: Path) -> dict[str, Any]:
 
 
 def _save(found: Best, target: Path, shown: int) -> None:
-    from PIL import Image
+    from PIL import Image as Pillow
 
     from pasta import store
     from pasta.applications.best import best_picture
 
     with store.atomic(target) as temporary:
-        kind = Image.registered_extensions()[target.suffix.lower()]
-        Image.fromarray(best_picture(found, shown)).save(temporary, kind)
+        kind = Pillow.registered_extensions()[target.suffix.lower()]
+        Pillow.fromarray(best_picture(found, shown)).save(temporary, kind)

@@ -17,13 +17,17 @@ app = typer.Typer(
     help="Check a dataset, or fetch it from its official source.", no_args_is_help=True
 )
 
-Name = Annotated[str, typer.Argument(help="catsdogscars, pascalpart, monumai or coco")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, or yours")
+]
 
 
 @app.command()
 def check(
     name: Name,
-    root: Annotated[Path | None, typer.Option(help="folder with the original files")] = None,
+    root: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="where the original files are")
+    ] = None,
 ) -> None:
     """Say what is there and what is missing: the originals below ROOT, and the built tables."""
     from pasta.commands.show import STATES, console, print_table
@@ -53,7 +57,8 @@ def check(
 
 @app.command()
 def fetch(
-    name: Name, root: Annotated[Path | None, typer.Option(help="where to put it")] = None
+    name: Name,
+    root: Annotated[Path | None, typer.Option(metavar="FOLDER", help="where to put it")] = None,
 ) -> None:
     """Download the originals from their official source, with resume and checksums."""
     from pasta.commands.show import console
@@ -77,14 +82,14 @@ def _introduction(words: Vocabulary, source: str) -> str:
 
 
 def _print_built(name: str) -> None:
-    from pasta.commands.show import console, print_table
+    from pasta.commands.show import print_table
     from pasta.datasets.stored import CONCEPTS, IMAGES, open_dataset
+    from pasta.errors import PastaError
     from pasta.paths import stage_folder
 
     folder = stage_folder("images") / name
     if not (folder / IMAGES).exists():
-        console().print(f"\nNothing is drawn yet: `dvc repro images@{name}` does it.")
-        raise typer.Exit(1)
+        raise PastaError(f"nothing of {name} is drawn yet; `dvc repro images@{name}` does it")
     data = open_dataset(folder)
     splits = ["train", "validation", "test"]
     counts = data.images.pivot_table("row", "label", "split", "count", fill_value=0)

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pasta.commands.options import (
+    AsJson,
+    Dataset,
+    Image,
+    Picture,
+    require_dataset,
+    require_file,
+    require_picture,
+    require_technique,
+)
 
 if TYPE_CHECKING:
     from pasta.explanations.single import Answer
 
 
 def techniques(
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+    as_json: AsJson = False,
     extras: Annotated[
         bool, typer.Option("--extras", help="also those that are not among the papers' 46")
     ] = False,
@@ -51,29 +62,39 @@ def techniques(
 
 
 def explain(
-    image: Annotated[Path, typer.Argument(help="an image file of any common format")],
-    dataset: Annotated[str, typer.Option(help="whose classifiers, e.g. coco")],
+    image: Image,
+    dataset: Dataset,
     technique: Annotated[
         list[str] | None,
-        typer.Option(help="method/backbone, e.g. gradcam/resnet50; may be given several times"),
+        typer.Option(
+            metavar="METHOD/MODEL", help="e.g. gradcam/resnet50; may be given several times"
+        ),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="a contact sheet of every technique")
     ] = False,
     label: Annotated[
-        str | None, typer.Option("--class", help="explain this class, not the predicted one")
+        str | None,
+        typer.Option("--class", metavar="NAME", help="explain this class, not the predicted one"),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="the picture to write; its name says the format")
-    ] = None,
+    out: Picture = None,
+    as_json: AsJson = False,
 ) -> None:
     """Explain what a trained classifier says about an image, as a picture.
 
     `pasta explain cat.jpg --dataset catsdogscars --technique gradcam/resnet50` writes
     `cat.gradcam-resnet50.png`; `--all` writes one sheet with every technique. `pasta techniques`
-    lists them.
+    lists them. The picture is what the classifier sees: the middle square of the image.
     """
-    from pasta.commands.show import note_training
+    require_dataset(dataset)
+    if every == bool(technique):
+        raise typer.BadParameter("give either --technique or --all")
+    for key in technique or ():
+        require_technique(key)
+    require_file(image)
+    if out is not None:
+        require_picture(out)
+    from pasta.commands.show import note_cropping, note_training, trained_on
     from pasta.datasets.vocabulary import vocabulary
     from pasta.explanations.catalog import technique as named
     from pasta.explanations.catalog import techniques as known
@@ -81,20 +102,28 @@ def explain(
     from pasta.progress import bar
 
     words = vocabulary(dataset)
-    if every == bool(technique):
-        raise typer.BadParameter("give either --technique or --all")
     if label is not None:
         words.class_index(label)
     chosen = known() if every else [named(key) for key in dict.fromkeys(technique or [])]
     single = chosen[0].key.replace("/", "-") if len(chosen) == 1 else "explanations"
     target = out or Path(f"{image.stem}.{single}.png")
-    _require_format(target)
     with bar(f"explain {image.name}", len(chosen), "techniques") as line:
         answers = explain_file(image, dataset, chosen, label, lambda key: line.advance(words=key))
+    _save(answers, target)
+    if as_json:
+        import json
+
+        said = {
+            "picture": str(target),
+            "trained_on": trained_on(dataset),
+            "explanations": [_plain(answer) for answer in answers],
+        }
+        typer.echo(json.dumps(said, indent=2))
+        return
     for answer in answers:
         _print_answer(answer)
-    _save(answers, target)
     typer.echo(f"wrote {target}")
+    note_cropping(image)
     note_training(dataset)
 
 
@@ -106,20 +135,23 @@ def _print_answer(answer: Answer) -> None:
     )
 
 
-def _require_format(target: Path) -> None:
-    from PIL import Image
-
-    if target.suffix.lower() not in Image.registered_extensions():
-        raise typer.BadParameter(f"{target}: no picture format ends in {target.suffix!r}")
+def _plain(answer: Answer) -> dict[str, Any]:
+    return {
+        "technique": answer.technique.key,
+        "predicted": answer.predicted,
+        "probability": answer.probability,
+        "explained": answer.explained,
+        "status": answer.status,
+    }
 
 
 def _save(answers: list[Answer], target: Path) -> None:
-    from PIL import Image
+    from PIL import Image as Pillow
 
     from pasta import store
     from pasta.explanations.single import answer_card, answer_sheet
 
     pixels = answer_card(answers[0]) if len(answers) == 1 else answer_sheet(answers)
     with store.atomic(target) as temporary:
-        kind = Image.registered_extensions()[target.suffix.lower()]
-        Image.fromarray(pixels).save(temporary, kind)
+        kind = Pillow.registered_extensions()[target.suffix.lower()]
+        Pillow.fromarray(pixels).save(temporary, kind)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import AsJson, TableFile, require_file, require_metric, require_table
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -20,12 +22,13 @@ _GROUPS = {
     ("maps", "images", "targets", "explainer"): "By explaining again",
     ("maps", "model", "images", "targets", "explainer"): "By explaining again, with the model",
 }
-_SUFFIXES = (".csv", ".parquet")
 
 
 def metrics(
-    name: Annotated[str | None, typer.Argument(help="only this metric, e.g. faithfulness")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[METRIC]", help="only this one, e.g. faithfulness")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the metrics of explanations, by what they need.
 
@@ -34,6 +37,8 @@ def metrics(
     with their defaults; `pasta measure --option` and `pasta.metrics.evaluate` change them. Names
     that start with quantus/ are the metrics of Quantus.
     """
+    if name is not None:
+        require_metric(name)
     rows = _listed(name)
     if as_json:
         import json
@@ -52,28 +57,38 @@ def metrics(
 
 
 def measure(
-    maps: Annotated[Path, typer.Argument(help="your maps: .npy, n x height x width")],
-    metrics: Annotated[str, typer.Option(help="names with commas between; see `pasta metrics`")],
-    out: Annotated[Path | None, typer.Option(help="the table to write, .csv or .parquet")] = None,
+    maps: Annotated[Path, typer.Argument(metavar="MAPS.npy", help="your maps, n x height x width")],
+    metrics: Annotated[
+        str,
+        typer.Option(metavar="NAME,NAME", help="names with commas between; see `pasta metrics`"),
+    ],
+    out: TableFile = None,
     images: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             help=".npy, n x channels x height x width floats as the model wants them, or bytes "
-            "n x height x width x 3, which become 0 to 1"
+            "n x height x width x 3, which become 0 to 1",
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="module:function that returns a torch model")
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="a function that returns a torch model"),
     ] = None,
     targets: Annotated[
         Path | None,
-        typer.Option(help="explained classes: .npy, or .csv with a column target; else predicted"),
+        typer.Option(
+            metavar="FILE",
+            help="explained classes: .npy, or .csv with a column target; else predicted",
+        ),
     ] = None,
     explainer: Annotated[
-        str | None, typer.Option(help="module:function from images and targets to maps")
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="from images and targets to maps"),
     ] = None,
     masks: Annotated[
-        Path | None, typer.Option(help="where the object is: .npy, n x height x width, 0 to 1")
+        Path | None,
+        typer.Option(metavar="FILE", help="where the object is: .npy, n x height x width, 0 to 1"),
     ] = None,
     softmax: Annotated[
         bool | None,
@@ -87,11 +102,12 @@ def measure(
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(help="name=value, or metric.name=value; may be given several times"),
+        typer.Option(metavar="NAME=VALUE", help="or metric.name=value; may be given several times"),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="only say how much work it would be")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure your own maps, made by any method for any torch model.
 
@@ -100,16 +116,19 @@ def measure(
     `pasta measure maps.npy --images images.npy --model mine:model --softmax
     --metrics faithfulness,insertion,sparseness --option perturbation=black --out values.csv`
 
-    writes one line for each map and metric (row, metric, variant, value, direction, status) and
-    prints the means. A map that is all zero, constant or not a number gets a status and no value.
-    `--dry-run` tells the number of forward passes and the time before you wait for it.
+    prints the means and, with `--out`, writes one line for each map and metric (row, metric,
+    variant, value, direction, status). A map that is all zero, constant or not a number gets a
+    status and no value. `--dry-run` tells the number of forward passes and the time before you
+    wait for it.
     """
+    require_table(out)
+    for name in filter(None, map(str.strip, metrics.split(","))):
+        require_metric(name)
+    for file in (maps, images, targets, masks):
+        if file is not None:
+            require_file(file)
     from pasta.metrics.given import parse_metrics
 
-    if out is None and not dry_run:
-        raise typer.BadParameter("give --out FILE, or --dry-run")
-    if out is not None and out.suffix not in _SUFFIXES:
-        raise typer.BadParameter(f"{out}: expected a name that ends in {' or '.join(_SUFFIXES)}")
     wanted = parse_metrics(metrics, option or [])
     inputs = _inputs(maps, images, targets, masks, model, explainer)
     _check(inputs, wanted)
@@ -118,10 +137,16 @@ def measure(
 
         _print_estimate(estimate(wanted, inputs, batch_size))
         return
+    from pasta.commands.show import write_table
+
     table = _measured(wanted, inputs, seed, batch_size, softmax)
     if out is not None:
-        _write(table, out)
-        _print_means(table)
+        write_table(table, out)
+    if as_json:
+        typer.echo(table.to_json(orient="records", indent=2))
+        return
+    _print_means(table)
+    if out is not None:
         typer.echo(f"wrote {out}")
 
 
@@ -259,16 +284,6 @@ def _measured(
         kind="stable",
         ignore_index=True,
     )
-
-
-def _write(table: pd.DataFrame, out: Path) -> None:
-    from pasta import store
-
-    with store.atomic(out) as temporary:
-        if out.suffix == ".csv":
-            table.to_csv(temporary, index=False, lineterminator="\n")
-        else:
-            table.to_parquet(temporary, index=False)
 
 
 def _print_means(table: pd.DataFrame) -> None:

@@ -7,12 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
+from pasta.commands.options import (
+    AsJson,
+    Dataset,
+    Model,
+    OneDataset,
+    require_dataset,
+    require_file,
+    require_model,
+)
 
-def models(dataset: Annotated[str | None, typer.Option(help="only this dataset")] = None) -> None:
+
+def models(dataset: OneDataset = None, as_json: AsJson = False) -> None:
     """List the classifiers: kind, datasets, accuracy on test images, size."""
     from pasta import store
-    from pasta.commands.show import console, print_table
+    from pasta.commands.show import print_table
     from pasta.datasets.vocabulary import vocabulary
+    from pasta.errors import PastaError
     from pasta.layout import groups
 
     wanted = None if dataset is None else vocabulary(dataset).dataset
@@ -22,8 +33,13 @@ def models(dataset: Annotated[str | None, typer.Option(help="only this dataset")
         if wanted in (None, group.dataset) and file.exists():
             scores.setdefault(group.dataset, {}).update(store.read_json(file))
     if not scores:
-        console().print("No classifier is trained yet: `dvc repro` trains them.")
-        raise typer.Exit(1)
+        whose = "" if dataset is None else f" of {dataset}"
+        raise PastaError(f"no classifier{whose} is trained yet; `dvc repro train` trains them")
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(scores, indent=2))
+        return
     rows = list(dict.fromkeys(model for own in scores.values() for model in own))
     first = {model: next(own[model] for own in scores.values() if model in own) for model in rows}
     print_table(
@@ -43,18 +59,22 @@ def models(dataset: Annotated[str | None, typer.Option(help="only this dataset")
 
 
 def predict(
-    images: Annotated[list[Path], typer.Argument(help="image files of any common format")],
-    dataset: Annotated[str, typer.Option(help="whose classes, e.g. coco")],
-    model: Annotated[str, typer.Option(help="a classifier, as listed by `pasta models`")],
+    images: Annotated[
+        list[Path], typer.Argument(metavar="IMAGE...", help="image files of any common format")
+    ],
+    dataset: Dataset,
+    model: Model,
     top: Annotated[int, typer.Option(min=1, help="classes and concepts to show")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Classify images: the most probable classes, and the strongest concepts of concept models."""
-    from pasta.commands.show import note_training, trained_on
-    from pasta.datasets.vocabulary import vocabulary
+    require_dataset(dataset)
+    require_model(model)
+    for file in images:
+        require_file(file)
+    from pasta.commands.show import note_cropping, note_training, trained_on
     from pasta.models.checkpoint import predict_files
 
-    vocabulary(dataset)
     answers = predict_files(images, dataset, model, top)
     if as_json:
         import json
@@ -64,6 +84,7 @@ def predict(
         return
     for answer in answers:
         _print_answer(answer)
+    note_cropping(*images)
     note_training(dataset)
 
 

@@ -12,7 +12,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Name = Annotated[str, typer.Argument(help="demo, ci, paper; `pasta profile show x` lists them")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="demo, ci, paper; `pasta profile show x` lists them")
+]
 
 
 @app.command()
@@ -26,17 +28,32 @@ def show(name: Name) -> None:
 
 
 @app.command()
-def use(name: Name) -> None:
-    """Install a profile as params.yaml; what depends on a changed value runs at the next repro."""
+def use(
+    name: Name,
+    force: Annotated[
+        bool, typer.Option("--force", help="also over changes of yours that git does not have")
+    ] = False,
+) -> None:
+    """Install a profile as params.yaml; what depends on a changed value runs at the next repro.
+
+    A params.yaml that you have edited and not committed is left alone unless you say `--force`.
+    """
     from pasta import store
     from pasta.commands.show import console
+    from pasta.errors import PastaError
     from pasta.paths import PARAMS, project_root
 
     text = _text(name)
     target = project_root() / PARAMS
     if target.read_text() == text:
-        console().print(f"params.yaml already is the profile {name!r}")
+        changed = ", with changes that are not committed" if _is_edited(text) else ""
+        console().print(f"params.yaml already is the profile {name!r}{changed}")
         return
+    if not force and _is_edited(target.read_text()):
+        raise PastaError(
+            f"{target}: has changes that are neither committed nor of a profile; commit or save "
+            f"them, or `pasta profile use {name} --force` writes over them"
+        )
     with store.atomic(target) as temporary:
         temporary.write_text(text)
     console().print(f"params.yaml is now the profile {name!r}; run `dvc repro`")
@@ -54,6 +71,19 @@ def require(name: Name) -> None:
             f"params.yaml holds the profile {found!r}, not {name!r}: "
             f"`pasta profile use {name}` installs it"
         )
+
+
+def _is_edited(text: str) -> bool:
+    """Whether a params.yaml is the text of no profile and of no commit."""
+    from pasta.config import DEMO, profile_names, profile_text
+    from pasta.git import committed
+    from pasta.paths import PARAMS, project_root
+
+    root = project_root()
+    if text in committed(root, PARAMS, most=200):
+        return False
+    others = [name for name in profile_names(root) if name != DEMO]  # the demo is the file itself
+    return text not in (profile_text(name, root) for name in others)
 
 
 def _text(name: str) -> str:

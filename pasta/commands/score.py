@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import AsJson, Question, Scorer, TableFile, require_table
+
 if TYPE_CHECKING:
     from pasta.scoring.files import Listed
     from pasta.scoring.score import PastaScore, Scores
@@ -18,32 +20,31 @@ def score(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="files named `{dataset}_{id}_{label}.npy` (or `.json`, `.png`)"
+            metavar="DIR",
+            help="files named `{dataset}_{id}_{label}.npy` (or `.json`, `.png`, `.jpg`), or as you "
+            "like, then without a label",
         ),
     ],
-    question: Annotated[
-        str | None, typer.Option(help="a question answered with stars; default: the main one")
-    ] = None,
-    scorer: Annotated[
-        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
-    ] = None,
+    question: Question = None,
+    scorer: Scorer = None,
     images: Annotated[
-        Path | None, typer.Option(help="where the images of the maps are, if not beside them")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="where the images of the maps are, if not beside them"),
     ] = None,
     signed: Annotated[
         bool, typer.Option("--signed", help="maps go from -1 to 1, negative is against the class")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="one line for each file")] = False,
+    out: TableFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Predict how people would rate explanations, without a user study.
 
-    Maps (`.npy`, from 0 to 1, with the image as `.png` of the same name), concepts (`.json`,
-    `{concept: value}`) or explanations already drawn (only `.png`). Prints the mean with a
-    bootstrap interval and the place among the techniques that the scorer was trained on.
+    Maps (`.npy`, with the image as `.png` or `.jpg` of the same name), concepts (`.json`,
+    `{concept: value}`) or explanations already drawn (only images). Prints the mean with a
+    bootstrap interval and the place among the techniques that the scorer was trained on. Maps of
+    another size than the image or another range than 0 to 1 are converted, with a note.
     """
-    if as_json and as_csv:
-        raise typer.BadParameter("give either --json or --csv")
+    require_table(out)
     from pasta.scoring.files import KNOWN, list_folder
     from pasta.scoring.score import PastaScore
     from pasta.scoring.stored import FOLDER, load_scorer
@@ -59,14 +60,16 @@ def score(
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)
     _warn(scores, listed)
+    if out is not None:
+        _write(report, out)
     if as_json:
         import json
 
         typer.echo(json.dumps(report, indent=2))
-    elif as_csv:
-        _print_csv(report)
-    else:
-        _print(report)
+        return
+    _print(report)
+    if out is not None:
+        typer.echo(f"wrote {out}")
 
 
 def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
@@ -110,7 +113,7 @@ def _named(
 def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str, Any]:
     import numpy as np
 
-    from pasta.scoring.score import better_techniques, summarise_scores
+    from pasta.scoring.score import better_techniques, summarise_scores, weak_question
 
     means = metric.card.techniques.get(metric.question, {})
     summary = summarise_scores(np.concatenate([part.score for part in parts]))
@@ -126,14 +129,19 @@ def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str
         "rank": None if better is None else 1 + len(better),
         "next_better": better[0] if better else None,
         "techniques": len(means),
+        "kappa": metric.card.kappa(metric.question),
+        "warnings": list(weak_question(metric.card, metric.question)),
         "unfamiliar": sum(not one.familiar for one in each if one.status == "ok"),
+        "uninformative": sum(not one.informative for one in each if one.status == "ok"),
         "scores": [
             {
                 "file": file.name,
                 "score": one.score if one.status == "ok" else None,
                 "interval": None if one.low is None or one.status != "ok" else [one.low, one.high],
                 "familiar": one.familiar,
+                "informative": one.informative,
                 "status": one.status,
+                "notes": list(one.notes),
             }
             for file, one in zip(listed.files, each, strict=True)
         ],
@@ -149,7 +157,14 @@ def _warn(parts: list[Scores], listed: Listed) -> None:
     if surprisingly_many(strange, len(rated)):
         typer.echo(
             f"warning: {strange} of {len(rated)} explanations look unlike what the scorer was "
-            "trained on (1 % would be usual); do not trust their scores",
+            "trained on (5 % would be usual); do not trust their scores",
+            err=True,
+        )
+    useless = sum(not one.informative for one in rated)
+    if useless:
+        typer.echo(
+            f"warning: {useless} of {len(rated)} scores carry no information: their intervals "
+            "cover nearly the whole scale",
             err=True,
         )
     empty = [file.name for file, one in zip(listed.files, each, strict=True) if one.status != "ok"]
@@ -174,12 +189,12 @@ def _print(report: dict[str, Any]) -> None:
             one["file"],
             "-" if one["score"] is None else f"{one['score']:.2f}",
             "-" if one["interval"] is None else "{:.1f} to {:.1f}".format(*one["interval"]),
-            "" if one["familiar"] else ("unfamiliar" if one["status"] == "ok" else one["status"]),
+            _note(one),
         )
         for one in report["scores"][:_SHOWN]
     ]
     more = len(report["scores"]) - len(rows)
-    caption = f"and {more} more (--csv and --json list all)" if more else None
+    caption = f"and {more} more (--out and --json have all)" if more else None
     columns = ("file", "stars", "90 % interval", "note")
     print_table(report["question"], columns, rows, numbers=columns[1:3], caption=caption)
     interval = (
@@ -195,18 +210,47 @@ def _print(report: dict[str, Any]) -> None:
         )
     if report["origin"]:
         console().print(f"The scorer has {report['origin']}.")
+    for line in report["warnings"]:
+        console().print(f"Warning: {line}.")
+    notes = [note for one in report["scores"] for note in one["notes"]]
+    for start, words in _CONVERTED.items():
+        if number := sum(note.startswith(start) for note in notes):
+            console().print(f"Note: {number} of {len(report['scores'])} {words}.")
 
 
-def _print_csv(report: dict[str, Any]) -> None:
-    import csv
-    import sys
-
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(("file", "score", "low", "high", "familiar", "status"))
-    for one in report["scores"]:
-        low, high = one["interval"] or ("", "")
-        value = "" if one["score"] is None else one["score"]
-        out.writerow((one["file"], value, low, high, str(one["familiar"]).lower(), one["status"]))
+def _note(one: dict[str, Any]) -> str:
+    """The few words on one score for which there is room in a table."""
+    if one["status"] != "ok":
+        return str(one["status"])
+    words = [] if one["familiar"] else ["unfamiliar"]
+    return ", ".join(words if one["informative"] else [*words, "no information"])
 
 
-_SHOWN = 20
+def _write(report: dict[str, Any], out: Path) -> None:
+    import pandas as pd
+
+    from pasta.commands.show import write_table
+
+    rows = [
+        (
+            one["file"],
+            one["score"],
+            *(one["interval"] or (None, None)),
+            one["familiar"],
+            one["informative"],
+            one["status"],
+            "; ".join(one["notes"]),
+        )
+        for one in report["scores"]
+    ]
+    columns = ["file", "score", "low", "high", "familiar", "informative", "status", "notes"]
+    write_table(pd.DataFrame(rows, columns=columns), out)
+
+
+_SHOWN = 20  # files on the page
+_CONVERTED = {  # beginnings of notes, and how many of them are summed up
+    "the map was resized": "maps were resized to their images",
+    "the map was divided": "maps were divided by their largest value",
+    "the map was lifted": "maps were lifted to 0 and divided by their largest value",
+    "scored without a label": "were scored without a label that the scorer knows",
+}

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 STATES = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "problem": "[red]problem[/]"}
 
@@ -43,13 +48,43 @@ def trained_on(dataset: str) -> str:
     return "drawings" if load_params().datasets[dataset].source == "drawn" else "images"
 
 
-def note_training(dataset: str) -> None:
-    """Say so, on the error stream, if the classifiers of a dataset know drawings only."""
+def note(words: str) -> None:
+    """Say something beside the answer, on the error stream; `pasta --quiet` keeps it back."""
     import typer
 
+    from pasta.progress import is_quiet
+
+    if not is_quiet():
+        typer.echo(f"note: {words}", err=True)
+
+
+def note_training(dataset: str) -> None:
+    """Say so if the classifiers of a dataset know drawings only."""
     if trained_on(dataset) == "drawings":
-        typer.echo(
-            f"note: the classifiers of {dataset} were trained on drawings; on photographs their "
-            "answers mean little",
-            err=True,
+        note(
+            f"the classifiers of {dataset} were trained on drawings; on photographs their answers "
+            "mean little"
         )
+
+
+def note_cropping(*images: Path) -> None:
+    """Say which images are not square: classifiers see the middle of them."""
+    from PIL import Image
+
+    for file in images:
+        with Image.open(file) as opened:
+            width, height = opened.size
+        if width != height:
+            side = min(width, height)
+            note(f"{file}: {width} x {height} pixels, of which the middle {side} x {side} are seen")
+
+
+def write_table(table: pd.DataFrame, out: Path) -> None:
+    """Write a table as CSV or Parquet, as its name says."""
+    from pasta import store
+
+    with store.atomic(out) as temporary:
+        if out.suffix == ".csv":
+            table.to_csv(temporary, index=False, lineterminator="\n")
+        else:
+            table.to_parquet(temporary, index=False)

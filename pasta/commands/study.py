@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +33,12 @@ People = Annotated[
     Path | None,
     typer.Option("--people", "--annotators", help="CSV of who took part, such as annotator_id,age"),
 ]
+Ids = Annotated[
+    Path | None,
+    typer.Option(help="CSV of two columns: names of samples in the file, and their names here"),
+]
+_PAUSES = (1.0, 3.0)  # seconds between tries, while another dvc command holds the batches
+_NEXT = "next: `dvc repro` takes it up and brings labels and reports up to date"
 Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
 
 
@@ -56,24 +63,34 @@ def study_app(name: str) -> typer.Typer:
     taken = {one.name or getattr(one.callback, "__name__", "") for one in made.registered_commands}
 
     @made.command("check")
-    def check(file: File, people: People = None, replace: Replace = False) -> None:
+    def check(file: File, people: People = None, replace: Replace = False, ids: Ids = None) -> None:
         """Say whether a file of answers could be imported, and if not, everything wrong in it."""
-        _check(name, file, people, replace)
+        _check(name, file, people, replace, ids)
 
     @made.command("import")
     def import_(
         file: File,
         people: People = None,
         replace: Replace = False,
+        ids: Ids = None,
         track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
     ) -> None:
         """Store the answers of a file, all or none. The same file twice changes nothing."""
-        _import(name, file, people, replace, track)
+        _import(name, file, people, replace, ids, track)
 
     @made.command("batches")
     def batches() -> None:
-        """List what was imported: number, source, time and counts."""
+        """List what was imported: number, source, time and counts, and what was withdrawn."""
         _list_batches(name)
+
+    @made.command("withdraw")
+    def withdraw(
+        batch: Annotated[str, typer.Argument(help="its number or name, see `batches`")],
+        reason: Annotated[str, typer.Option(help="why, for the ledger")] = "",
+        track: Annotated[bool, typer.Option(help="let DVC keep the change at once")] = True,
+    ) -> None:
+        """Take an imported batch back: its answers count no more, the ledger keeps it."""
+        _withdraw(name, batch, reason, track)
 
     for verb in (_plan, _simulate, _export):
         if verb.__name__.removeprefix("_") not in taken:
@@ -138,42 +155,68 @@ def _load(name: str) -> tuple[Study, Path]:
     return load_study(name, load_params()), project_root()
 
 
-def _check(name: str, file: Path, people: Path | None, replace: bool) -> None:
+def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path | None) -> None:
     from pasta.studies.batches import merged, project_batches
-    from pasta.studies.checking import Known, check, summary
-    from pasta.studies.reading import read
+    from pasta.studies.checking import Known, summary, unchecked
+    from pasta.studies.importing import read_and_check
+    from pasta.studies.reading import read_ids
 
     study, root = _load(name)
     outside = study.outside(root)
-    submission = read(file, study, outside, people)
+    names = {} if ids is None else read_ids(ids, study)
     known = Known(outside, merged(study, project_batches(study, root)))
-    checked = check(submission, study, known, replace)
+    submission, checked = read_and_check(file, study, known, people, names, replace)
     for reason, number in submission.dropped.items():
         typer.echo(f"left out: {number} {reason}")
     for line in summary(checked.findings):
         typer.echo(line)
+    if checked.unchecked:
+        typer.echo(f"not checked: {unchecked(checked, study)}")
     if checked.findings:
         typer.echo(f"{file}: {len(checked.findings)} problems; nothing could be imported")
         raise typer.Exit(1)
     for table, counts in checked.counts.items():
         if counts.new or counts.known:
             typer.echo(f"{table}: {counts.new} new, {counts.known} stored already")
-    typer.echo(f"{file}: everything is in order")
+    if checked.gives_way:
+        typer.echo(_gives_way(checked.gives_way, study))
+    rest = "everything else" if checked.unchecked else "everything"
+    typer.echo(f"{file}: {rest} is in order")
 
 
-def _import(name: str, file: Path, people: Path | None, replace: bool, track: bool) -> None:
+def _import(
+    name: str, file: Path, people: Path | None, replace: bool, ids: Path | None, track: bool
+) -> None:
     from pasta.studies.importing import import_file
 
     study, root = _load(name)
     folder = root / study.batch_folder
     simulated = root / study.simulated_folder
-    outcome = import_file(file, study, folder, study.outside(root), replace, simulated, people)
+    outside = study.outside(root)
+    outcome = import_file(file, study, folder, outside, replace, simulated, people, ids)
     _print_outcome(outcome, study)
     if outcome.batch is None:
         return
     if track:
         _keep(folder)
-    typer.echo("next: `dvc repro` brings labels and reports up to date")
+    typer.echo(_NEXT)
+
+
+def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
+    from pasta.studies.base import simulated_rows
+    from pasta.studies.batches import merged, project_batches
+    from pasta.studies.importing import withdraw
+
+    study, root = _load(name)
+    folder = root / study.batch_folder
+    typer.echo(withdraw(batch, study, folder, reason))
+    left = merged(study, project_batches(study, root))
+    main = study.main.table.name
+    which = "simulated " if simulated_rows(study, left) else ""
+    typer.echo(f"{len(left[main]):,} {which}{main} count now")
+    if track:
+        _keep(folder)
+    typer.echo(_NEXT)
 
 
 def _list_batches(name: str) -> None:
@@ -186,10 +229,11 @@ def _list_batches(name: str) -> None:
         typer.echo("nothing was imported yet")
         return
     counted = [name for name in study.parts if table[name].any()]
-    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256"]
+    left = ["withdrawn_at", "reason"] if table["withdrawn_at"].any() else []
+    columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256", *left]
     table["sha256"] = table["sha256"].str[:12]
     rows = table[columns].astype(str).to_numpy().tolist()
-    titles = [name.replace("imported_at", "imported") for name in columns]
+    titles = [name.removesuffix("_at") for name in columns]
     print_table("Imported batches", titles, rows, numbers=["number", "replaced", *counted])
 
 
@@ -201,20 +245,40 @@ def _print_outcome(outcome: Outcome, study: Study) -> None:
         if counts.rows:
             over = f", {counts.replaced} replaced" if counts.replaced else ""
             typer.echo(f"{name}: {counts.new} new, {counts.known} stored already{over}")
+    if outcome.gives_way:
+        typer.echo(_gives_way(outcome.gives_way, study))
     if outcome.questions:
         shares = ", ".join(f"{name} {number}" for name, number in outcome.questions.items())
         typer.echo(f"new {study.main.table.name} by question: {shares}")
 
 
+def _gives_way(number: int, study: Study) -> str:
+    main = study.main.table.name
+    return f"{number:,} simulated {main} give way: tables and reports are made of people's {main}"
+
+
 def _keep(folder: Path) -> None:
-    """Let DVC take the batches into its cache, so that nothing is lost with a work tree."""
-    command = [sys.executable, "-m", "dvc", "add", "--quiet", str(folder)]
-    done = subprocess.run(  # noqa: S603
-        command, cwd=folder.parent, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        typer.echo(f"stored, but `dvc add` failed: {done.stderr.strip()}", err=True)
+    """Let DVC take the batches into its cache, so that nothing is lost with a work tree.
+
+    Another dvc command may be at work on them, for hours perhaps: then `dvc repro` takes them up.
+    """
+    command = [sys.executable, "-m", "dvc", "add", str(folder)]
+    for pause in (*_PAUSES, None):
+        done = subprocess.run(  # noqa: S603
+            command, cwd=folder.parent, capture_output=True, text=True, check=False
+        )
+        if not done.returncode:
+            return
+        reason = done.stderr.strip() or done.stdout.strip() or f"it ended with {done.returncode}"
+        busy = "is busy" in reason or "acquire lock" in reason
+        if pause is None or not busy:
+            break
+        time.sleep(pause)
+    typer.echo(f"the change is stored, but DVC has not taken it up yet: {reason}", err=True)
+    if not busy:
+        typer.echo(f"when that is mended: `dvc add {folder}`", err=True)
         raise typer.Exit(1)
+    typer.echo("another dvc command is running; wait until it has ended", err=True)
 
 
 for _name in study_names():

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import OneDataset, require_dataset
+
 if TYPE_CHECKING:
     from pasta.contracts import Table
 
@@ -33,8 +35,10 @@ def overview(context: typer.Context) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="a table, as listed by `pasta tables`")],
-    dataset: Annotated[str | None, typer.Option(help="only this dataset's file")] = None,
+    name: Annotated[
+        str, typer.Argument(metavar="TABLE", help="one of those that `pasta tables` lists")
+    ],
+    dataset: OneDataset = None,
     rows: Annotated[int, typer.Option(min=0, help="rows to print of each file")] = 5,
 ) -> None:
     """Print a table's schema, and the head of every current file of it."""
@@ -45,6 +49,8 @@ def show(
 
     load_tables()
     table = TABLES[name]
+    if dataset is not None:
+        require_dataset(dataset)
     print_table(f"{name}: {table.about}", ("column", "type", "key", "expected"), _schema(table))
     files = [file for file in _files(name) if dataset in (None, file.parent.name)]
     if not files:

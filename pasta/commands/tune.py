@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pasta.commands.options import (
+    AsJson,
+    Question,
+    Scorer,
+    require_dataset,
+    require_file,
+    require_technique,
+)
+
 if TYPE_CHECKING:
     from pasta.applications.tuning import Tuned
     from pasta.config import Params
@@ -15,27 +24,31 @@ if TYPE_CHECKING:
 
 
 def tune(
-    technique: Annotated[str, typer.Option(help="method/backbone, e.g. lime/resnet50")],
+    technique: Annotated[
+        str, typer.Option(metavar="METHOD/MODEL", help="what to tune, e.g. lime/resnet50")
+    ],
     grid: Annotated[
         Path, typer.Option(metavar="FILE", help="YAML with {setting: [values]}, see above")
     ],
     dataset: Annotated[
         list[str] | None,
-        typer.Option(help="whose images, e.g. coco; may be given several times, else all"),
+        typer.Option(
+            metavar="NAME", help="whose images, e.g. coco; may be given several times, else all"
+        ),
     ] = None,
-    question: Annotated[
-        str | None, typer.Option(help="whose predicted stars to raise; default: the main one")
-    ] = None,
-    images: Annotated[int, typer.Option(min=1, help="of each dataset, to choose on")] = 8,
-    held_out: Annotated[int, typer.Option(min=1, help="others of each, to compare on")] = 8,
+    question: Question = None,
+    search: Annotated[
+        int, typer.Option(min=1, help="images of each dataset, to choose settings on")
+    ] = 8,
+    held_out: Annotated[
+        int, typer.Option(min=1, help="other images of each dataset, to compare on")
+    ] = 8,
     trials: Annotated[
         int | None, typer.Option(min=1, help="try so many, chosen by Optuna; else all")
     ] = None,
     subsets: Annotated[int, typer.Option(min=3, help="for each faithfulness correlation")] = 50,
-    scorer: Annotated[
-        Path | None, typer.Option(help="a folder with a trained scorer; else the project's own")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable output")] = False,
+    scorer: Scorer = None,
+    as_json: AsJson = False,
 ) -> None:
     """Find settings of an explanation method that people would rate higher.
 
@@ -56,6 +69,11 @@ def tune(
 
     Every candidate is a nested run in MLflow.
     """
+    require_technique(technique)
+    for name in dataset or ():
+        require_dataset(name)
+    require_file(grid)
+    groups = _groups(dataset)
     from pasta.applications.prepared.candidates import read_grid
     from pasta.config import load_params
     from pasta.explanations.catalog import technique as named
@@ -67,10 +85,10 @@ def tune(
     tuned = _tuned(
         chosen,
         values,
-        _groups(dataset),
+        groups,
         params,
         question or MAIN,
-        (images, held_out),
+        (search, held_out),
         trials,
         scorer,
     )
@@ -95,21 +113,20 @@ def _tuned(
     from math import prod
 
     from pasta.applications.prepared.candidates import open_table
-    from pasta.applications.simulated_judge import judges_of
+    from pasta.applications.simulated_judge import judges_of, planted_folder
     from pasta.applications.tuning import log_candidate, log_tuned
     from pasta.applications.tuning import tune as search
     from pasta.datasets.stored import open_dataset
     from pasta.paths import DATA, project_root
     from pasta.progress import bar
     from pasta.scoring.score import PastaScore
-    from pasta.studies.ratings.settings import NAME
     from pasta.tracking import tracked_run
 
     root = project_root()
     metric = PastaScore.load(question, scorer)
-    table = open_table(technique, values, groups, params, root, numbers, "--images + --held-out")
+    table = open_table(technique, values, groups, params, root, numbers, "--search + --held-out")
     datasets = {group.dataset: open_dataset(group.images) for group in groups}
-    judges = judges_of(root / DATA / "simulate" / NAME / "planted", question, datasets)
+    judges = judges_of(planted_folder(root / DATA), question, datasets)
     total = prod(len(own) for own in values.values())
     about = {
         "technique": technique.key,
@@ -134,12 +151,11 @@ def _tuned(
 
 def _groups(names: list[str] | None) -> list[Group]:
     """Those of the named datasets, or all whose explanations are there."""
-    from pasta.datasets.vocabulary import vocabulary
     from pasta.errors import PastaError
     from pasta.layout import explained_groups
 
     there = explained_groups()
-    wanted = {vocabulary(name).dataset for name in names or ()}
+    wanted = set(names or ())
     missing = wanted - {group.dataset for group in there}
     if missing or not there:
         whose = f" of {min(missing)}" if missing else ""
@@ -183,7 +199,9 @@ def _print(tuned: Tuned) -> None:
         for row in tuned.candidates.to_dict("records")
     ]
     columns = ("candidate", "score", "to default", "best on", "empty maps", "note")
-    print_table(f"{tuned.technique.key}, predicted", columns, rows, numbers=columns[1:5])
+    print_table(
+        f"{tuned.technique.key}: predicted stars by settings", columns, rows, numbers=columns[1:5]
+    )
     for sentence in tuned.conclusion:
         console().print(sentence, highlight=False)
 

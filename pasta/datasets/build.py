@@ -35,9 +35,9 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
     """Make the source that a profile names; relative roots start at the project's."""
     section = params.datasets[dataset]
     if section.source == "files":
-        return file_source(dataset, root / str(section.root), params.seed)
+        return file_source(dataset, root / str(section.root), params.seeds.splitting)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
-    return DrawnSource(dataset, params.seed, (train, validation, test), section.color_bias)
+    return DrawnSource(dataset, params.seeds.drawing, (train, validation, test), section.color_bias)
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:

@@ -169,10 +169,12 @@ def open_encoder(settings: EmbeddingParams, root: Path) -> Encoder:
 
 @ENCODERS.register("tiny-clip", title="tiny CLIP", weights="trained", architecture=TINY)
 def open_tiny(weights: str, root: Path) -> Encoder:
-    """The small CLIP that the clip stage has trained (``trained``), or a file of such weights."""
-    if weights != "trained":
+    """The small CLIP that the clip stage has trained (``trained``), a copy of its folder, or a file
+    of such weights."""
+    folder = root / (FOLDER if weights == "trained" else weights)
+    if weights != "trained" and not folder.is_dir():
         return _opened("tiny-clip", TINY, weights, root)
-    file, note = root / FOLDER / WEIGHTS, root / FOLDER / ABOUT
+    file, note = folder / WEIGHTS, folder / ABOUT
     if not file.is_file() or not note.is_file():
         raise PastaError(f"{file}: there is no such file. `dvc repro clip` trains it.")
     card = store.read_json(note)

@@ -132,20 +132,23 @@ def label_order(classes: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for own in classes.values() for label in own))
 
 
-def with_label(features: Numbers, labels: Sequence[str], classes: Sequence[str]) -> Floats:
+def with_label(features: Numbers, labels: Sequence[str | None], classes: Sequence[str]) -> Floats:
     """Features with the predicted class as a one-hot vector appended (P1, Appendix C.3).
 
-    ``classes`` are the columns of that vector; a label that is not among them is an error.
+    ``classes`` are the columns of that vector; a label that is not among them is an error. All
+    columns are zero where the label is None.
     """
     if len(labels) != len(features):
         raise PastaError(f"there are {len(features)} rows of features but {len(labels)} labels")
     place = {name: column for column, name in enumerate(classes)}
-    for row, label in enumerate(labels):
+    known = [row for row, label in enumerate(labels) if label is not None]
+    for row in known:
+        label = str(labels[row])
         if label not in place:
             hint = did_you_mean(label, list(classes))
             raise PastaError(f"row {row}: there is no class called {label!r}. {hint}")
     hot = np.zeros((len(features), len(classes)), dtype=np.float32)
-    hot[np.arange(len(labels)), [place[label] for label in labels]] = 1
+    hot[known, [place[str(labels[row])] for row in known]] = 1
     return np.concatenate([np.asarray(features, dtype=np.float32), hot], axis=1)
 
 

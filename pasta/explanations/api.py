@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from dataclasses import replace
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 import torch
@@ -12,20 +13,61 @@ from torch import Tensor, nn
 
 from pasta import compute
 from pasta.errors import PastaError
-from pasta.explanations.attribution import shown_maps
+from pasta.explanations.attribution import Status, shown_maps, statuses
 from pasta.explanations.base import Reshape, View, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.hooks import evaluating, hooked
 from pasta.explanations.image import IMAGE
-from pasta.explanations.layers import resolve_layer
+from pasta.explanations.layers import place_tokens, resolve_layer
 from pasta.explanations.methods.grad_cam import Backend
 from pasta.explanations.modality import Modality
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
+from pasta.progress import late_bar
 from pasta.registry import did_you_mean
 
 DEFAULTS = MethodsParams()
+Maps = dict[str, NDArray[np.float32]]
+Statuses = dict[str, list[Status]]
+
+
+@overload
+def explain(
+    model: nn.Module,
+    images: Tensor | ArrayLike,
+    targets: Tensor | ArrayLike | None = None,
+    methods: Sequence[str] = ...,
+    target_layer: nn.Module | str | None = None,
+    reshape: Reshape | None = None,
+    batch_size: int | None = None,
+    *,
+    settings: MethodsParams = ...,
+    seed: int = 0,
+    backend: Backend = ...,
+    budget: int = 256,
+    modality: Modality = ...,
+    return_status: Literal[False] = False,
+) -> Maps: ...
+
+
+@overload
+def explain(
+    model: nn.Module,
+    images: Tensor | ArrayLike,
+    targets: Tensor | ArrayLike | None = None,
+    methods: Sequence[str] = ...,
+    target_layer: nn.Module | str | None = None,
+    reshape: Reshape | None = None,
+    batch_size: int | None = None,
+    *,
+    settings: MethodsParams = ...,
+    seed: int = 0,
+    backend: Backend = ...,
+    budget: int = 256,
+    modality: Modality = ...,
+    return_status: Literal[True],
+) -> tuple[Maps, Statuses]: ...
 
 
 def explain(
@@ -42,14 +84,17 @@ def explain(
     backend: Backend = "shared pass",
     budget: int = 256,
     modality: Modality = IMAGE,
-) -> dict[str, NDArray[np.float32]]:
+    return_status: bool = False,
+) -> Maps | tuple[Maps, Statuses]:
     """Explain any torch image classifier by several methods that share their passes.
+
+    What takes more than two seconds shows its progress on a terminal.
 
     Parameters
     ----------
     model
-        Maps images (n, 3, height, width) to logits (n, classes). It is explained where it is, on
-        any device, in evaluation mode, and left as it was found.
+        Maps images (n, channels, height, width) to logits (n, classes). It is explained where it
+        is, on any device, in evaluation mode, and left as it was found.
     images
         The images as the model wants them, normalised or not.
     targets
@@ -77,19 +122,44 @@ def explain(
         Gradients, ...): less where memory is short.
     modality
         What the inputs are, if not images; then only methods that know nothing of images apply.
+    return_status
+        Also say what is the matter with each map.
 
     Returns
     -------
     For each method its maps (n, height, width), or (n, *spatial), as people see them: from 0 to 1
     and, for methods with a sign, from -1 to 1. A map that is constant or not a number is all zero.
+    With ``return_status`` also a list for each method: ``ok``, ``zero``, ``constant`` or ``nan``.
+
+    Examples
+    --------
+    A network that adds up all pixels finds the bright one:
+
+    >>> from pasta import explain
+    >>> network = nn.Sequential(
+    ...     nn.Conv2d(3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 2)
+    ... )
+    >>> for weights in network.parameters():
+    ...     _ = nn.init.ones_(weights)
+    >>> image = torch.zeros(1, 3, 3, 3)
+    >>> image[..., 1, 2] = 1
+    >>> explain(network, image, targets=[0], target_layer="0")["gradcam"]
+    array([[[0., 0., 0.],
+            [0., 0., 1.],
+            [0., 0., 0.]]], dtype=float32)
     """
+    if isinstance(model, torch.jit.ScriptModule):
+        raise PastaError(
+            "a TorchScript model cannot be explained: nothing can be watched inside it; pass the "
+            "module that it was made of"
+        )
     if backend not in get_args(Backend):
         hint = did_you_mean(backend, list(get_args(Backend)))
         raise PastaError(f"there is no backend called {backend!r}. {hint}")
     # The caller may be in inference mode, where nothing can be differentiated.
     with torch.inference_mode(False), evaluating(model):
         pictures = _checked_images(images, modality)
-        view = _view(model, methods, target_layer, reshape, modality)
+        view = _view(model, methods, target_layer, reshape, modality, pictures)
         pictures = pictures.to(compute.device_of(model))
         classes = _checked_targets(view, pictures, targets, batch_size or 16)
         work = Work(
@@ -103,14 +173,18 @@ def explain(
             backend,
             modality,
         )
-        found: dict[str, NDArray[np.float32]] = {
+        found: Maps = {
             name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods
         }
-        for part in attributions(work, methods):
-            sign = METHODS.entry(part.method).metadata["sign"]
-            stop = part.start + len(part.raw)
-            found[part.method][part.start : stop] = shown_maps(part.raw, sign)
-    return found
+        known: Statuses = {name: [] for name in methods}
+        with late_bar("explain", len(pictures) * len(found)) as line:
+            for part in attributions(work, methods):
+                sign = METHODS.entry(part.method).metadata["sign"]
+                stop = part.start + len(part.raw)
+                found[part.method][part.start : stop] = shown_maps(part.raw, sign)
+                known[part.method] += statuses(part.raw)
+                line.advance(len(part.raw), words=part.method)
+    return (found, known) if return_status else found
 
 
 def _view(
@@ -119,6 +193,7 @@ def _view(
     layer: nn.Module | str | None,
     reshape: Reshape | None,
     modality: Modality,
+    images: Tensor,
 ) -> View:
     """The model as methods see it, after a look at what they need: nothing is computed before."""
     for name in methods:
@@ -132,15 +207,18 @@ def _view(
         return view_of(model)
     if not needs and layer is None:
         return View(model)
-    found, own = resolve_layer(model, layer)
+    found, own = resolve_layer(model, layer, images.shape[1])
+    if own is not None and images.ndim == 4:
+        own = place_tokens(own, images.shape[2], images.shape[3])
     return View(model, found, reshape or own)
 
 
 def _checked_images(images: Any, modality: Modality) -> Tensor:
     pictures = torch.as_tensor(np.asarray(images) if not isinstance(images, Tensor) else images)
-    if not modality.fits(pictures.shape):
+    anybody = replace(modality, channels=None) if modality is IMAGE else modality
+    if not anybody.fits(pictures.shape):
         raise PastaError(
-            f"the images have the shape {tuple(pictures.shape)}, expected {modality.form}"
+            f"the images have the shape {tuple(pictures.shape)}, expected {anybody.form}"
         )
     if not pictures.is_floating_point():
         raise PastaError(f"the images are {pictures.dtype}, expected floats")

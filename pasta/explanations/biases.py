@@ -170,6 +170,8 @@ def _batch_norm(
     eps: float = 1e-5,
 ) -> Constant | None:
     del momentum
+    if not input.requires_grad:  # weights that are standardised, as in NFNets
+        return None
     if training or running_mean is None or running_var is None:
         raise PastaError("the network must be in evaluation mode: its images must not mix")
     mean, spread = running_mean, (running_var + eps).sqrt()

@@ -38,7 +38,7 @@ def resize_maps(maps: Tensor, size: tuple[int, ...]) -> Tensor:
 
 
 def segment(image: Tensor, segmenter: Segmenter = "slic", segments: int = 50) -> Tensor:
-    """Labels (height, width) 0, 1, ... of an image (3, height, width), without gaps.
+    """Labels (height, width) 0, 1, ... of an image (channels, height, width), without gaps.
 
     ``quickshift`` (doi:10.1007/978-3-540-88693-8_52) with the settings of the ``lime`` package
     chooses the number of superpixels itself; ``slic`` (doi:10.1109/TPAMI.2012.120) makes about
@@ -48,6 +48,7 @@ def segment(image: Tensor, segmenter: Segmenter = "slic", segments: int = 50) ->
     pixels = to_numpy(image.nan_to_num().permute(1, 2, 0).cpu().double().contiguous())
     if segmenter == "quickshift":
         settings = {"kernel_size": 4, "max_dist": 200, "ratio": 0.2, "rng": 0}
+        settings["convert2lab"] = pixels.shape[-1] == 3  # there are colours
         found = quickshift(pixels, **settings)  # type: ignore[no-untyped-call]
     else:
         found = _slic(pixels, segments)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -35,6 +36,10 @@ TABLE: dict[str, str] = {
     "blocks.-1.norm1": "tokens",  # timm: ViT, DeiT, BEiT, EVA, CaiT
     "features.-1.-1.norm1": "any",  # torchvision: Swin
     "layers.-1.blocks.-1.norm1": "any",  # timm: Swin
+    "encoder.layers.-1.blocks.-1.layernorm_before": "any",  # Hugging Face: Swin
+    "layers.-1.layernorm_before": "tokens",  # Hugging Face: ViT, DeiT
+    "encoder.layer.-1.layernorm_before": "tokens",  # Hugging Face: BEiT, and ViT before 5.0
+    "encoder.layer.-1.norm1": "tokens",  # Hugging Face: DINOv2
     "features.-1": "maps",  # torchvision: VGG, DenseNet, MobileNet, EfficientNet, ConvNeXt, ...
     "trunk_output.-1": "maps",  # torchvision: RegNet
     "inception5b": "maps",  # GoogLeNet
@@ -45,6 +50,9 @@ TABLE: dict[str, str] = {
 }
 _WRAPPERS = ("trunk", "network", "model", "backbone", "encoder", "module")
 _SIZES = (224, 96, 64, 32)
+_PROBES = 2  # empty images: what a layer gives for each of them has their number first
+# a layer in the first third of the modules that run, with many behind, is no summary
+_EARLY, _MANY = 1 / 3, 10
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,13 @@ class Tokens:
     """Tokens (n, tokens, channels) to maps (n, channels, h, w).
 
     The first ``prefix`` tokens (class, registers) have no place. If their number is not known, it
-    is the smallest that leaves a square; if the grid is not known, the rest is a square.
+    is the smallest that leaves a grid. The grid has the proportions of the ``image``, height and
+    width in pixels; where these are not known it is that of the network, or a square.
     """
 
     prefix: int | None = None
     grid: tuple[int, int] | None = None
+    image: tuple[int, int] | None = None
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Drop the prefix, put the others in rows."""
@@ -65,6 +75,9 @@ class Tokens:
         return places.transpose(1, 2).reshape(len(tokens), -1, rows, columns)
 
     def _places(self, count: int) -> tuple[int, int]:
+        proportional = self._proportional(count)
+        if proportional is not None:
+            return proportional
         if self.prefix is None:
             side = math.isqrt(count)
             known = self.grid is not None and math.prod(self.grid) <= count
@@ -75,7 +88,23 @@ class Tokens:
             side = math.isqrt(max(places, 0))
             if side > 0 and side**2 == places:
                 return side, side
-        raise PastaError(
+        raise self._not_a_grid(count)
+
+    def _proportional(self, count: int) -> tuple[int, int] | None:
+        """The grid with the proportions of an image that is no square, if the tokens make one."""
+        if self.image is None or self.image[0] == self.image[1]:
+            return None
+        common = math.gcd(*self.image)
+        height, width = self.image[0] // common, self.image[1] // common
+        exact = () if self.prefix is None else (count - self.prefix, count)
+        for places in exact or (count,):
+            times = math.isqrt(max(places, 0) // (height * width))
+            if times > 0 and (not exact or times**2 * height * width == places):
+                return times * height, times * width
+        return None
+
+    def _not_a_grid(self, count: int) -> PastaError:
+        return PastaError(
             f"{count} tokens, {self.prefix} of them without a place, are not a square; pass a "
             "reshape of your own"
         )
@@ -105,8 +134,20 @@ class AnyLayout:
         return channels_last(output) if self.last or _looks_channels_last(output.shape) else output
 
 
-def find_layer(model: nn.Module) -> tuple[nn.Module, Reshape | None]:
-    """The layer CAM methods look at, and what makes maps of its output."""
+def place_tokens(reshape: Reshape, height: int, width: int) -> Reshape:
+    """The same, for images of a known size: a token's place follows from it."""
+    if isinstance(reshape, Tokens):
+        return replace(reshape, image=(height, width))
+    if isinstance(reshape, AnyLayout):
+        return replace(reshape, tokens=replace(reshape.tokens, image=(height, width)))
+    return reshape
+
+
+def find_layer(model: nn.Module, channels: int = 3) -> tuple[nn.Module, Reshape | None]:
+    """The layer CAM methods look at, and what makes maps of its output.
+
+    ``channels`` are those of the images that the model takes.
+    """
     if isinstance(model, BlackBox):
         grid = model.token_grid
         return model.cam_layers()[-1], None if grid is None else Tokens(grid=grid)
@@ -115,16 +156,16 @@ def find_layer(model: nn.Module) -> tuple[nn.Module, Reshape | None]:
             layer = _follow(part, path)
             if layer is not None:
                 return layer, _reshape(part, layer, layout)
-    return _last_map(model)
+    return _last_map(model, channels)
 
 
 def resolve_layer(
-    model: nn.Module, layer: nn.Module | str | None = None
+    model: nn.Module, layer: nn.Module | str | None = None, channels: int = 3
 ) -> tuple[nn.Module, Reshape | None]:
     """A layer given as a module, by its dotted name (``layer4.-1`` also counts from the end), or
     None to find it; and what makes maps of its output."""
     if layer is None:
-        return find_layer(model)
+        return find_layer(model, channels)
     if isinstance(layer, str):
         found = _follow(model, layer)
         if found is None:
@@ -156,7 +197,9 @@ def _parts(model: nn.Module) -> Iterator[nn.Module]:
         if isinstance(part, nn.Sequential):
             waiting += list(part)
         else:
-            inner = [getattr(part, name, None) for name in _WRAPPERS]
+            # Hugging Face's classifiers say how their network is called
+            names = (*_WRAPPERS, getattr(part, "base_model_prefix", "") or "")
+            inner = [getattr(part, name, None) for name in names]
             waiting += [one for one in inner if isinstance(one, nn.Module)]
 
 
@@ -206,22 +249,35 @@ def _tokens(part: Any) -> Tokens:
     return Tokens(prefix if isinstance(prefix, int) else None, pair)
 
 
-def _last_map(model: nn.Module) -> tuple[nn.Module, Reshape | None]:
+def _last_map(model: nn.Module, channels: int) -> tuple[nn.Module, Reshape | None]:
     """The last module whose output has four dimensions and more than one cell.
 
     Modules that run several times in one pass, such as a shared activation, have no single output.
+    If most of the network lies behind the module, maps say little, and a warning says so.
     """
-    outputs = _outputs(model)
+    outputs = _outputs(model, channels)
     calls = Counter(module for module, _ in outputs)
-    for module, shape in reversed(outputs):
-        if calls[module] > 1:
+    for place, (module, shape) in reversed([*enumerate(outputs)]):
+        if calls[module] > 1 or shape[:1] != (_PROBES,):  # windows, or tables of biases
             continue
-        if _looks_channels_last(shape):
-            return module, channels_last
-        if len(shape) == 4 and shape[2] == shape[3] > 1:
-            return module, None
+        last = _looks_channels_last(shape)
+        if last or (len(shape) == 4 and shape[2] == shape[3] > 1):
+            _warn_if_early(model, module, place + 1, len(outputs))
+            return module, channels_last if last else None
     raise PastaError(
         f"no layer with maps was found in {type(model).__name__}; name the target layer"
+    )
+
+
+def _warn_if_early(model: nn.Module, layer: nn.Module, place: int, count: int) -> None:
+    if place >= _EARLY * count or count - place < _MANY:
+        return
+    name = next(name for name, module in model.named_modules() if module is layer)
+    warnings.warn(
+        f"the last layer of {type(model).__name__} that gives maps, {name}, lies at its beginning: "
+        "maps of CAM methods say little about the decision. Name a target_layer and, for tokens, "
+        "a reshape",
+        stacklevel=2,
     )
 
 
@@ -230,7 +286,7 @@ def _looks_channels_last(shape: torch.Size) -> bool:
     return len(shape) == 4 and shape[1] == shape[2] > 1 and shape[3] != shape[2]
 
 
-def _outputs(model: nn.Module) -> list[tuple[nn.Module, torch.Size]]:
+def _outputs(model: nn.Module, channels: int) -> list[tuple[nn.Module, torch.Size]]:
     """All modules in the order in which they are done, with the shapes of what they give."""
     found: list[tuple[nn.Module, torch.Size]] = []
 
@@ -247,7 +303,8 @@ def _outputs(model: nn.Module) -> list[tuple[nn.Module, torch.Size]]:
         for size in (int(own), *_SIZES):
             found.clear()
             try:
-                model(torch.full((1, 3, size, size), 0.5, device=compute.device_of(model)))
+                probe = torch.full((_PROBES, channels, size, size), 0.5)
+                model(probe.to(compute.device_of(model)))
             except (RuntimeError, AssertionError, ValueError) as error:
                 problems.append(str(error))
             else:

@@ -34,7 +34,7 @@ def chosen_rows(dataset: StoredDataset, number: int, seed: int) -> NDArray[np.in
 
 def chosen(dataset: StoredDataset, params: Params) -> tuple[tuple[str, ...], NDArray[np.uint8]]:
     """Names and pixels of the images to explain."""
-    rows = chosen_rows(dataset, params.explanations.images, params.seed)
+    rows = chosen_rows(dataset, params.explanations.images, params.seeds.explaining)
     names = tuple(dataset.images["image_id"].iloc[rows])
     return names, np.ascontiguousarray(dataset.pixels[rows])
 
@@ -51,7 +51,13 @@ def search_copies(view: View, dataset: StoredDataset, params: Params) -> dict[st
 
     classes = torch.cat([predict(part) for part in torch.split(images, settings.budget)]).tolist()
     pairs = find_pairs(
-        predict, images, names, params.seed, settings.perturbations, settings.budget, modality
+        predict,
+        images,
+        names,
+        params.seeds.explaining,
+        settings.perturbations,
+        settings.budget,
+        modality,
     )
     found = [*(pair.light for pair in pairs), *(pair.strong for pair in pairs)]
     return {

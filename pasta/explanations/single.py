@@ -70,7 +70,7 @@ def _explain(
         lambda part: images[part],
         torch.tensor([target]),
         params.explanations.methods,
-        params.seed,
+        params.seeds.explaining,
         budget=params.explanations.budget,
     )
     by_method = {one.method: one for one in ours}
@@ -107,7 +107,9 @@ def answer_sheet(answers: Sequence[Answer]) -> Pixels:
         for answer in answers
         if answer.technique.backbone == backbone
     ]
-    return np.asarray(draw(sheet(answers[0].pixels, entries, f"Why {answers[0].explained}?")))
+    explained = dict.fromkeys(answer.explained for answer in answers)
+    title = f"Why {answers[0].explained}?" if len(explained) == 1 else "Why what each one says?"
+    return np.asarray(draw(sheet(answers[0].pixels, entries, title)))
 
 
 def _group(answer: Answer) -> str:

@@ -145,7 +145,7 @@ def explain(unit: Part) -> Arrays:
         lambda part: modality.load(pixels[part]),
         torch.tensor(unit.predicted),
         settings.methods,
-        params.seed,
+        params.seeds.explaining,
         settings.batch_size,
         settings.budget,
         modality=modality,

@@ -34,6 +34,7 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.forward import Scorer, forward_rows, scorer_of
 from pasta.metrics.own.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
+from pasta.progress import late_bar
 from pasta.registry import did_you_mean
 from pasta.sections import Section
 
@@ -298,13 +299,14 @@ def measure(
         )
         for one, own in zip(wanted, settings, strict=True)
     ]
-    with evaluating(inputs.model):
+    with evaluating(inputs.model), late_bar("measure", len(inputs) * len(found)) as line:
         scorer = _look_at_model(inputs, names, softmax)
         for part in inputs.chunks():
             whole = _make_batch(inputs, part, names, scorer, seed, batch_size)
             batches: dict[tuple[Any, ...], Batch] = {}
             for one, own in zip(found, settings, strict=True):
                 _measure_part(one, own, whole, part, batches)
+                line.advance(part.stop - part.start, words=one.name)
     return found
 
 
@@ -535,6 +537,25 @@ def evaluate(
     -------
     Values (n,), NaN where there is none; with ``return_status`` also the statuses. Without, a
     warning counts what Quantus could not measure, and why.
+
+    Examples
+    --------
+    Gini's index of a map with one or two of four pixels:
+
+    >>> from pasta import evaluate
+    >>> evaluate("sparseness", maps=[[[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [1.0, 1.0]]])
+    array([0.75, 0.5 ])
+
+    A model that looks for a bright pixel. The first map removes it first, the second one last, so
+    that the model's probability is 1, 0, 0, 0, 0 or 1, 1, 1, 1, 0:
+
+    >>> def probabilities(images):
+    ...     bright = images.amax(dim=(1, 2, 3))
+    ...     return torch.stack([1 - bright, bright], dim=1)
+    >>> images = torch.tensor([[0.0, 0.0], [0.0, 1.0]]).expand(2, 3, 2, 2)
+    >>> maps = [[[0.0, 1.0], [2.0, 3.0]], [[3.0, 2.0], [1.0, 0.0]]]
+    >>> evaluate("deletion", maps=maps, model=probabilities, images=images, steps=4)
+    array([0.125, 0.875])
     """
     inputs = Inputs(maps, images, targets, masks, model, explainer, modality=modality)
     [found] = measure(

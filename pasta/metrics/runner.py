@@ -296,7 +296,7 @@ def measure_unit(unit: Unit) -> Arrays:
             found = measure(
                 unit.wanted,
                 replace(subject, **more, memory=memory).part(part),
-                seed=params.seed,
+                seed=params.seeds.measuring,
                 batch_size=settings.batch_size,
                 base=settings,
             )
@@ -344,7 +344,7 @@ class Again:
 
     def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
         own = self.params.explanations
-        how = (own.methods, self.params.seed, own.batch_size, own.budget)
+        how = (own.methods, self.params.seeds.explaining, own.batch_size, own.budget)
         work = Work(self.view, lambda part: images[part], targets, *how, modality=self.modality)
         size = (len(images), *images.shape[2:])
         found = {name: np.empty(size, dtype=np.float32) for name in self.methods}

@@ -124,7 +124,7 @@ def train_unit(unit: TrainUnit) -> Arrays:
 
 def open_data(group: Group, params: Params, root: Path) -> TrainingData:
     """The images that a group is trained on."""
-    return TrainingData(open_dataset(group.images), params.seed, params, root)
+    return TrainingData(open_dataset(group.images), params.seeds.training, params, root)
 
 
 def predictions(data: TrainingData, suite: Sequence[Trained]) -> pd.DataFrame:

@@ -41,7 +41,7 @@ class QuantusPastaScore:
         Whose classes they are; None allows those of all.
     abs, normalise
         As in Quantus. Normalised maps are what people see: from 0 to 1 or, if ``signed``, from -1
-        to 1; without, they must already be so.
+        to 1; without, only maps of another range are converted.
     signed
         Negative attributions speak against the class; else they are the least of the map.
     prepare
@@ -51,6 +51,34 @@ class QuantusPastaScore:
     """
 
     name = "PASTA-score"
+
+    @property
+    def score_direction(self) -> Any:
+        """Quantus' word for whether more stars are better, which depends on the question."""
+        from quantus.helpers.enums import ScoreDirection
+
+        return ScoreDirection.HIGHER if self.score.direction > 0 else ScoreDirection.LOWER
+
+    @property
+    def evaluation_category(self) -> Any:
+        """None of Quantus': it is people's opinion."""
+        from quantus.helpers.enums import EvaluationCategory
+
+        return EvaluationCategory.NONE
+
+    @property
+    def data_applicability(self) -> set[Any]:
+        """Images, in Quantus' words."""
+        from quantus.helpers.enums import DataType
+
+        return {DataType.IMAGE}
+
+    @property
+    def model_applicability(self) -> set[Any]:
+        """Any model, in Quantus' words: it is not asked."""
+        from quantus.helpers.enums import ModelType
+
+        return set(ModelType)
 
     def __init__(
         self,
@@ -101,11 +129,13 @@ class QuantusPastaScore:
             }
             a_batch = explain_func(model=model, inputs=images, targets=y_batch, **options)
         images = images if self.prepare is None else np.asarray(self.prepare(images))
+        maps = np.asarray(a_batch)
         if channel_first is False or (channel_first is None and images.shape[1] != 3):
             images = images.transpose(0, 3, 1, 2)
+            maps = _channels_to_front(maps, images.shape[2:])
         found = self.score.score(
             image=list(images),
-            saliency=self._maps(np.asarray(a_batch)),
+            saliency=self._maps(maps),
             label=self._labels(y_batch),
             dataset=self.dataset,
             signed=self.signed,
@@ -150,6 +180,12 @@ class QuantusPastaScore:
                 raise PastaError(f"there is no class {number}: classes= names {len(self.classes)}")
             found.append(self.classes[int(number)])
         return found
+
+
+def _channels_to_front(maps: NDArray[Any], size: tuple[int, ...]) -> NDArray[Any]:
+    """Attributions (n, height, width, channels) as (n, channels, height, width)."""
+    last = maps.ndim == 4 and maps.shape[1:3] == size
+    return maps.transpose(0, 3, 1, 2) if last else maps
 
 
 def _origin(score: PastaScore) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from pasta.embedding.encoders import Encoder, sentence_vectors
 from pasta.embedding.sentences import pieces, top_concepts
 from pasta.scoring.base import Floats
 from pasta.scoring.given import Many
+from pasta.scoring.image_statistics import image_statistics
 from pasta.scoring.stored import PreprocessingCard
 
 Watch = Callable[[int], None]  # explanations encoded since the last call
@@ -30,6 +32,19 @@ class ExplanationEncoder:
         self._settings: Any = shown  # as much of the embedding's parameters as is needed
         self._concept_vectors: dict[str, Floats] = {}
         self.where = torch.device("cpu")  # of the vectors that the encoder gave last
+
+    def statistics(self, images: Many, some: NDArray[np.int64]) -> Floats:
+        """What images look like; one that several maps explain is looked at once."""
+        digests = [_digest(images.items[row]) for row in some]
+        different = {digest: images.items[row] for digest, row in zip(digests, some, strict=True)}
+        by_size: dict[tuple[int, ...], list[bytes]] = {}
+        for digest, image in different.items():
+            by_size.setdefault(image.shape, []).append(digest)
+        found: dict[bytes, Floats] = {}
+        for own in by_size.values():
+            together = torch.from_numpy(np.stack([different[digest] for digest in own]))
+            found.update(zip(own, image_statistics(together, self.encoder.size), strict=True))
+        return np.stack([found[digest] for digest in digests])
 
     def pictures(
         self,
@@ -81,3 +96,7 @@ class ExplanationEncoder:
             vectors = to_numpy(self.encoder.texts([readable(name) for name in new]))
             self._concept_vectors.update(zip(new, vectors, strict=True))
         return np.stack([self._concept_vectors[name] for name in names])
+
+
+def _digest(image: NDArray[Any]) -> bytes:
+    return hashlib.sha256(f"{image.shape} {image.dtype}".encode() + image.tobytes()).digest()

@@ -1,14 +1,15 @@
 """A folder of explanations to score.
 
 A folder holds explanations of one kind. ``saliency``: a map in ``.npy`` for each image; the image
-is the ``.png`` of the same name beside it or in a folder of images, or else the project's own
-image with that number. ``concept``: ``.json`` files of ``{concept: value}``; images beside them
-are not looked at. ``picture``: only ``.png`` files, which are explanations already drawn.
+is the ``.png`` or ``.jpg`` of the same name beside it or in a folder of images, or else the
+project's own image with that number. ``concept``: ``.json`` files of ``{concept: value}``; images
+beside them are not looked at. ``picture``: only images, which are explanations already drawn.
 
-Files are named ``{dataset}_{id}_{label}.png|npy|json``. Labels may contain underscores
-(``home_or_hotel``), so a name is read from both ends: a known dataset in front, one of its classes
-behind, and what is between is the image. The release calls the classes of Cats Dogs Cars ``cats``,
-``dogs`` and ``cars``; both spellings are taken.
+Files may be named ``{dataset}_{id}_{label}.npy|json|png|jpg``. Labels may contain underscores
+(``home_or_hotel``), so such a name is read from both ends: a known dataset in front, one of its
+classes behind, and what is between is the image. The release calls the classes of Cats Dogs Cars
+``cats``, ``dogs`` and ``cars``; both spellings are taken. Any other name is the name of an image,
+whose label is not known.
 """
 
 from __future__ import annotations
@@ -27,38 +28,42 @@ from pasta import store
 from pasta.datasets.stored import IMAGES, open_dataset
 from pasta.datasets.vocabulary import VOCABULARIES
 from pasta.errors import InputError, PastaError
-from pasta.paths import DATA, project_root
-from pasta.registry import did_you_mean
+from pasta.paths import DATA, find_root
 
 FORM = "{dataset}_{id}_{label}"
 _RELEASED = {"cats": "cat", "dogs": "dog", "cars": "car"}
 KNOWN: Mapping[str, Sequence[str]] = {name: words.classes for name, words in VOCABULARIES.items()}
 Kind = Literal["saliency", "concept", "picture"]
-_SUFFIXES: Mapping[str, Kind] = {".npy": "saliency", ".json": "concept", ".png": "picture"}
+_PICTURES = (".png", ".jpg", ".jpeg")
+_SUFFIXES: Mapping[str, Kind] = {
+    ".npy": "saliency",
+    ".json": "concept",
+    **dict.fromkeys(_PICTURES, "picture"),
+}
 
 
 class Named(NamedTuple):
     """What a file's name says."""
 
-    dataset: str
+    dataset: str | None
     image_id: str
-    label: str
+    label: str | None  # as it stands there; a scorer may not know it
 
 
 def parse_name(file: Path | str, classes: Mapping[str, Sequence[str]] = KNOWN) -> Named:
-    """Read a file's name; an error names the file and says what was expected.
+    """Read a file's name.
 
     >>> parse_name("coco_0007_home_or_hotel.npy")
     Named(dataset='coco', image_id='0007', label='home_or_hotel')
+    >>> parse_name("coco_0007_zoo.npy")
+    Named(dataset='coco', image_id='0007', label='zoo')
+    >>> parse_name("my_photo.jpg")
+    Named(dataset=None, image_id='my_photo', label=None)
     """
     stem = Path(file).stem
     fitting = [name for name in classes if stem.startswith(f"{name}_")]
     if not fitting:
-        dataset, _, rest = stem.partition("_")
-        if not rest:
-            raise _error(file, "the name is not made of three parts")
-        hint = did_you_mean(dataset, list(classes))
-        raise _error(file, f"there is no dataset called {dataset!r}. {hint}")
+        return Named(None, stem, None)
     dataset = max(fitting, key=len)
     rest = stem.removeprefix(f"{dataset}_")
     spelled = {label: label for label in classes[dataset]}
@@ -66,16 +71,9 @@ def parse_name(file: Path | str, classes: Mapping[str, Sequence[str]] = KNOWN) -
     ends = [label for label in spelled if rest.endswith(f"_{label}") and len(rest) > len(label) + 1]
     if not ends:
         image_id, _, label = rest.partition("_")
-        if not image_id or not label:
-            raise _error(file, "the name is not made of three parts")
-        hint = did_you_mean(label, list(classes[dataset]))
-        raise _error(file, f"{dataset} has no class called {label!r}. {hint}")
-    label = max(ends, key=len)
-    return Named(dataset, rest.removesuffix(f"_{label}"), spelled[label])
-
-
-def _error(file: Path | str, problem: str) -> InputError:
-    return InputError(problem, file=file, expected=f"a name like {FORM}, e.g. coco_0007_workplace")
+        return Named(dataset, image_id, label or None) if image_id else Named(None, stem, None)
+    longest = max(ends, key=len)
+    return Named(dataset, rest.removesuffix(f"_{longest}"), spelled[longest])
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,9 @@ def list_folder(
     found = sorted(file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
     other = [file for file in found if file.suffix.lower() not in _SUFFIXES]
     if other:
-        raise InputError("is no explanation", file=other[0], expected=f"{FORM}.npy, .json or .png")
+        raise InputError(
+            "is no explanation", file=other[0], expected=f"{FORM}.npy, .json, .png or .jpg"
+        )
     if not found:
         raise InputError("the folder is empty", file=folder, expected=f"files like {FORM}.npy")
     kind, files = _of_one_kind(folder, found)
@@ -167,15 +167,22 @@ def _read_concepts(file: Path) -> dict[str, float]:
 
 
 def _image_of(file: Path, name: Named, images: Path | None) -> NDArray[np.uint8]:
-    beside = (images or file.parent) / f"{file.stem}.png"
-    if beside.is_file():
-        return _read_image(beside)
-    own = _own_image(name.dataset, name.image_id) if images is None else None
+    folder = images or file.parent
+    beside = [folder / f"{file.stem}{suffix}" for suffix in _PICTURES]
+    there = [one for one in beside if one.is_file()]
+    if len(there) > 1:
+        raise InputError(
+            f"there are {there[0].name} and {there[1].name}", file=file, expected="one"
+        )
+    if there:
+        return _read_image(there[0])
+    known = images is None and name.dataset is not None
+    own = _own_image(str(name.dataset), name.image_id) if known else None
     if own is None:
         raise InputError(
             "there is no image for this map",
             file=file,
-            expected=f"{beside.name} in {beside.parent}; images elsewhere are named by --images",
+            expected=f"{beside[0].name} or .jpg in {folder}; --images names another folder",
         )
     return own
 
@@ -198,11 +205,9 @@ def _own_image(dataset: str, image_id: str) -> NDArray[np.uint8] | None:
 
 @lru_cache(maxsize=8)
 def _own_images(dataset: str) -> Mapping[str, Any]:
-    try:
-        folder = project_root() / DATA / "images" / dataset
-    except PastaError:
-        return {}  # not inside a project
-    if not (folder / IMAGES).is_file():
+    root = find_root()
+    folder = None if root is None else root / DATA / "images" / dataset
+    if folder is None or not (folder / IMAGES).is_file():
         return {}
     stored = open_dataset(folder)
     rows = zip(stored.images["image_id"].astype(str), stored.pixels, strict=True)

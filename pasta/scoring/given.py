@@ -1,8 +1,12 @@
 """Images, maps, concepts and labels as people have them, checked and brought to one form.
 
 Images may be PIL images, arrays or tensors with the colours first or last, bytes or floats from 0
-to 1; one of them, a batch, or a list in which every image has its own size. Nothing is scaled
-quietly: a map that is not from 0 to 1 would be drawn in other colours than people were shown.
+to 1; one of them, a batch, or a list in which every image has its own size.
+
+People were shown maps as large as the image, from 0 to 1. One of another size is stretched to the
+image bilinearly, and one of another range is scaled: what is negative is lifted until the least
+value is 0, and all is divided by the largest value (signed maps by the largest absolute value).
+Nothing is converted quietly: each conversion is a note in the answer.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch.nn.functional import interpolate
 
 from pasta.errors import PastaError
 from pasta.explanations.attribution import statuses
@@ -38,23 +44,56 @@ def images_given(given: Any) -> Many:
     return Many(items, many.batch)
 
 
-def maps_given(given: Any, images: Many, signed: bool) -> tuple[list[Floats], list[str]]:
-    """Maps (height x width), one for each image, and the status of each."""
+class Maps(NamedTuple):
+    """Maps as people see them, one for each image."""
+
+    items: list[Floats]  # height x width
+    status: list[str]
+    notes: list[list[str]]  # how each was converted
+
+
+def maps_given(given: Any, images: Many, signed: bool) -> Maps:
+    """Maps for images, converted where that is needed."""
     many = _maps(given, images)
-    maps = []
+    maps, notes = [], []
     for row, (one, image) in enumerate(zip(many, images.items, strict=True)):
         found = np.asarray(one, dtype=np.float32)
         if found.ndim == 3 and found.shape[0] == 1:
             found = found[0]
         where = f"map {row}: " if images.batch else "the map: "
-        if found.shape != image.shape[1:]:
-            raise PastaError(
-                f"{where}it is {_sides(found.shape)} and the image {_sides(image.shape[1:])}: "
-                "enlarge the map to the image first, as people see it"
-            )
-        _require_range(found, where, signed)
-        maps.append(found)
-    return maps, [_status(one) for one in maps]
+        if found.ndim != 2 or not found.size:
+            raise PastaError(f"{where}it is {_sides(found.shape)} (expected height x width)")
+        if not np.isfinite(found).all():
+            number = int((~np.isfinite(found)).sum())
+            raise PastaError(f"{where}{number} of {found.size} values are NaN or infinite")
+        resized, first = _resized(found, image.shape[1:])
+        scaled, second = _scaled(resized, signed)
+        maps.append(scaled)
+        notes.append([*first, *second])
+    return Maps(maps, [_status(one) for one in maps], notes)
+
+
+def _resized(values: Floats, sides: tuple[int, ...]) -> tuple[Floats, list[str]]:
+    if values.shape == sides:
+        return values, []
+    whole = torch.from_numpy(values)[None, None]
+    found = interpolate(whole, sides, mode="bilinear", antialias=True)[0, 0].numpy()
+    return found, [f"the map was resized from {_sides(values.shape)} to {_sides(sides)}"]
+
+
+def _scaled(values: Floats, signed: bool) -> tuple[Floats, list[str]]:
+    low, high = float(values.min()), float(values.max())
+    if (-1 if signed else 0) <= low and high <= 1:
+        return values, []
+    if signed:
+        most = max(-low, high)
+        return values / np.float32(most), [f"the map was divided by {most:.4g}"]
+    lift = max(0.0, -low)
+    most = (high + lift) or 1.0
+    lifted = f"lifted by {lift:.4g} (negative values count against a class with signed=True) and "
+    return (values + np.float32(lift)) / np.float32(most), [
+        f"the map was {lifted if lift else ''}divided by {most:.4g}"
+    ]
 
 
 def concepts_given(
@@ -74,29 +113,50 @@ def concepts_given(
     return found, [OK if values.any() else ZERO for _, values in found], batch
 
 
+class Labels(NamedTuple):
+    """The class of each explanation; None where the scorer is to do without."""
+
+    items: list[str | None]
+    notes: list[list[str]]
+
+
 def labels_given(
-    given: Any, number: int, classes: Mapping[str, Sequence[str]], dataset: Any = None
-) -> list[str]:
-    """One class for each explanation; ``dataset`` (one, or one for each) restricts the classes."""
-    if given is None:
-        raise PastaError(
-            "this scorer looks at the class that was predicted: give it as label=, "
-            "for instance label='cat'"
-        )
+    given: Any,
+    number: int,
+    classes: Mapping[str, Sequence[str]],
+    dataset: Any = None,
+    needed: bool = False,
+) -> Labels:
+    """Known classes of explanations; ``dataset`` (one, or one for each) restricts them.
+
+    A missing or unknown class is a note, or an error if a class is ``needed``.
+    """
     labels, datasets = _one_each(given, number, "label"), _one_each(dataset, number, "dataset")
-    every = list(dict.fromkeys(name for names in classes.values() for name in names))
+    found: list[str | None] = []
+    notes: list[list[str]] = []
     for label, own in zip(labels, datasets, strict=True):
-        if own is not None and own not in classes:
-            hint = did_you_mean(str(own), list(classes))
-            raise PastaError(f"the scorer knows no dataset called {own!r}. {hint}")
-        known = every if own is None else list(classes[own])
-        if label not in known:
-            place = "" if own is None else f" of {own}"
-            raise PastaError(
-                f"the scorer knows no class{place} called {label!r}. "
-                f"{did_you_mean(str(label), known)}"
-            )
-    return labels
+        problem = _label_problem(label, own, classes)
+        if problem and needed:
+            raise PastaError(f"{problem}; this scorer has never been without: give label=")
+        found.append(None if problem else str(label))
+        notes.append([f"scored without a label: {problem}"] if problem else [])
+    return Labels(found, notes)
+
+
+def _label_problem(label: Any, dataset: Any, classes: Mapping[str, Sequence[str]]) -> str:
+    """Why there is no class to look at; empty if there is."""
+    if dataset is not None and dataset not in classes:
+        hint = did_you_mean(str(dataset), list(classes))
+        raise PastaError(f"the scorer knows no dataset called {dataset!r}. {hint}")
+    if label is None:
+        return "none was given"
+    known = [name for own in classes if dataset in (None, own) for name in classes[own]]
+    if label in known:
+        return ""
+    hint = did_you_mean(str(label), known)
+    near = f". {hint}" if hint.startswith("Did") else ""
+    place = "" if dataset is None else f" of {dataset}"
+    return f"the scorer knows no class{place} called {label!r}{near}"
 
 
 def _one_each(given: Any, number: int, what: str) -> list[Any]:
@@ -184,25 +244,6 @@ def _image(array: NDArray[Any], row: int, torch_like: bool) -> NDArray[Any]:
             "0 to 1: take the image as it was before it was normalised for the classifier)"
         )
     return values
-
-
-def _require_range(values: Floats, where: str, signed: bool) -> None:
-    if not np.isfinite(values).all():
-        number = int((~np.isfinite(values)).sum())
-        raise PastaError(f"{where}{number} of {values.size} values are NaN or infinite")
-    low, high = float(values.min(initial=0)), float(values.max(initial=0))
-    least = -1 if signed else 0
-    if least <= low and high <= 1:
-        return
-    advice = (
-        "divide it by its largest absolute value"
-        if signed
-        else "subtract its least value and divide by the range, as people see positive maps; a map "
-        "whose negative values speak against the class goes from -1 to 1 with signed=True"
-    )
-    raise PastaError(
-        f"{where}its values are from {low:.4g} to {high:.4g} (expected {least} to 1: {advice})"
-    )
 
 
 def _status(values: Floats) -> str:

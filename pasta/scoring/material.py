@@ -245,6 +245,7 @@ def _spread(
     found = np.full((len(samples), len(QUESTIONS), len(columns)), np.nan)
     row = pd.Index(samples).get_indexer(pd.Index(labels["sample_id"]))
     question = pd.Index(QUESTIONS).get_indexer(pd.Index(labels["question"]))
-    known = row >= 0
-    found[row[known], question[known]] = labels[list(columns)].to_numpy(np.float64)[known]
+    if (row < 0).any() or (question < 0).any():
+        raise PastaError("a label is of a sample or a question that is not among those to spread")
+    found[row, question] = labels[list(columns)].to_numpy(np.float64)
     return found

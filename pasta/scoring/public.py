@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+import torch
 
 from pasta.config import Params
-from pasta.scoring.base import SCORERS, Fitted
+from pasta.datasets.stored import open_dataset
+from pasta.layout import Group
+from pasta.scoring.base import SCORERS, Fitted, Floats, Rated
+from pasta.scoring.image_statistics import image_statistics
 from pasta.scoring.material import Material, split
-from pasta.scoring.ood import FamiliarRegion, fit_region
+from pasta.scoring.ood import ALARMS, IMAGE, FamiliarRegion, fit_region
 from pasta.scoring.stored import save_scorer, technique_means
 from pasta.scoring.studies import settings_of
+from pasta.seeds import generator
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
 
@@ -28,32 +32,50 @@ class Public:
     fitted: Fitted
     encoder: Mapping[str, Any]
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
-    familiar: dict[str, FamiliarRegion]  # by kind of explanation
+    familiar: dict[str, FamiliarRegion]  # of images, and of each kind of explanation
     labels: dict[str, tuple[str, ...]]  # classes of each dataset
     origin: str  # see :func:`describe_origin`
 
 
-def train_public(material: Material, params: Params) -> Public:
+def describe_images(groups: Sequence[Group], size: int, most: int) -> Floats:
+    """Statistics of the images of each dataset, ``most`` of them, evenly from its whole length."""
+    found = []
+    for folder in dict.fromkeys(group.images for group in groups):
+        pixels = open_dataset(folder).pixels
+        rows = np.unique(np.linspace(0, len(pixels) - 1, most).astype(int))
+        found.append(image_statistics(torch.from_numpy(pixels[rows]).permute(0, 3, 1, 2), size))
+    return np.concatenate(found)
+
+
+def train_public(material: Material, params: Params, images: Floats) -> Public:
     """Train the public scorer.
 
     It learns from a share of the images and of the techniques; all other images with other
-    techniques say how far it errs on what is new.
+    techniques say how far it errs on what is new. Some of both lose their label, so that the scorer
+    can answer without one. ``images`` are the statistics of familiar images, see
+    :func:`describe_images`.
     """
     public = params.scoring.public
     rated, rows = material.rated(params.embedding)
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
-        samples[["dataset", "image", "technique"]], "image_and_technique", public.train, params.seed
+        samples[["dataset", "image", "technique"]],
+        "image_and_technique",
+        public.train,
+        params.seeds.splitting,
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
     settings = settings_of(public.scorer, params.scoring)
+    learned = _without_some_labels(
+        rated, encoder["width"], public.label_dropout, params.seeds.training
+    )
     fitted = SCORERS[public.scorer].fit(
-        rated.at(parts.train), rated.at(calibration), settings, params.seed
+        learned.at(parts.train), learned.at(calibration), settings, params.seeds.training
     )
     stars = fitted.predict(rated.features).stars
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
-    familiar = _familiar(rated.features[:, : encoder["width"]], samples)
+    familiar = _familiar(rated.features[:, : encoder["width"]], samples, images)
     drawn = [name for name in material.classes if params.datasets[name].source == "drawn"]
     origin = describe_origin(material.simulated, len(drawn) / len(material.classes))
     return Public(fitted, encoder, means, familiar, material.classes, origin)
@@ -77,10 +99,25 @@ def describe_origin(simulated: float, drawn: float) -> str:
     return f"learned from {votes} on {images}{partly}"
 
 
+def _without_some_labels(rated: Rated, width: int, share: float, seed: int) -> Rated:
+    """The same with the label, which follows ``width`` features, taken from a share of samples."""
+    features = rated.features.copy()
+    features[generator(seed, "label dropout").random(len(rated)) < share, width:] = 0
+    return replace(rated, features=features)
+
+
 def save_public(
-    public: Public, params: Params, training: Mapping[str, str], metrics: Any, out: Path
+    public: Public,
+    params: Params,
+    training: Mapping[str, str],
+    metrics: Any,
+    out: Path,
+    encoder_folder: Path | None,
 ) -> None:
-    """Leave a scorer in a folder, with the md5s of its ``training`` data and what it achieves."""
+    """Leave a scorer in a folder, with the md5s of its ``training`` data and what it achieves.
+
+    ``encoder_folder`` is where an encoder is that was trained here, to go with the scorer.
+    """
     protocol = load_protocol(params.annotations.protocol)
     save_scorer(
         out,
@@ -90,7 +127,9 @@ def save_public(
         origin=public.origin,
         encoder=public.encoder,
         preprocessing=params.embedding,
+        encoder_folder=encoder_folder,
         labels=public.labels,
+        label_dropout=params.scoring.public.label_dropout,
         training=training,
         metrics=metrics,
         techniques=public.techniques,
@@ -98,9 +137,12 @@ def save_public(
     )
 
 
-def _familiar(vectors: NDArray[np.float32], samples: pd.DataFrame) -> dict[str, FamiliarRegion]:
-    """What the vectors of each kind of explanation look like; images are kept together."""
-    return {
-        str(kind): fit_region(vectors[own.index.to_numpy()], own["image"].tolist())
+def _familiar(vectors: Floats, samples: pd.DataFrame, images: Floats) -> dict[str, FamiliarRegion]:
+    """What images and the vectors of each kind of explanation look like."""
+    regions = {
+        str(kind): fit_region(
+            vectors[own.index.to_numpy()], own["image"].tolist(), ALARMS[str(kind)]
+        )
         for kind, own in samples.groupby("kind")
     }
+    return {**regions, IMAGE: fit_region(images, range(len(images)), ALARMS[IMAGE])}

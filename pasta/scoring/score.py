@@ -20,12 +20,27 @@ from numpy.typing import NDArray
 from pasta.embedding import inputs
 from pasta.embedding.encoders import ENCODERS, Encoder
 from pasta.errors import PastaError
-from pasta.paths import project_root
+from pasta.paths import find_root, project_root
 from pasta.registry import did_you_mean
-from pasta.scoring.base import Floats
+from pasta.scoring.base import STARS, Floats
 from pasta.scoring.encoding import ExplanationEncoder, Watch
-from pasta.scoring.given import OK, concepts_given, images_given, labels_given, maps_given
-from pasta.scoring.stored import FOLDER, ScorerCard, StoredScorer, load_scorer
+from pasta.scoring.given import (
+    OK,
+    Many,
+    concepts_given,
+    images_given,
+    labels_given,
+    maps_given,
+)
+from pasta.scoring.ood import CONCEPT, IMAGE, SALIENCY
+from pasta.scoring.stored import (
+    ENCODER,
+    FOLDER,
+    EncoderCard,
+    ScorerCard,
+    StoredScorer,
+    load_scorer,
+)
 from pasta.seeds import generator
 from pasta.studies.ratings.settings import MAIN
 
@@ -44,6 +59,8 @@ class Score:
     familiar: bool  # whether it looks like what the scorer has learned from
     status: str  # ok, constant (a map that shows nothing) or zero (no concept matters)
     origin: str = ""  # what the scorer learned from, if not from people's votes on real images
+    informative: bool = True  # False if the interval leaves nearly the whole scale open
+    notes: tuple[str, ...] = ()  # whatever one should know before trusting the score
 
     def __float__(self) -> float:
         return self.score
@@ -60,7 +77,9 @@ class Scores:
     high: Floats | None
     familiar: NDArray[np.bool_]
     status: tuple[str, ...]
-    origin: str = ""
+    origin: str
+    informative: NDArray[np.bool_]
+    notes: tuple[tuple[str, ...], ...]
 
     def __len__(self) -> int:
         return len(self.score)
@@ -75,6 +94,8 @@ class Scores:
             bool(self.familiar[row]),
             self.status[row],
             self.origin,
+            bool(self.informative[row]),
+            self.notes[row],
         )
 
     def __iter__(self) -> Iterator[Score]:
@@ -126,6 +147,11 @@ def better_techniques(
 
 __all__ = ["PastaScore", "Score", "Scores"]
 BATCH = 32  # pictures encoded at once
+WEAK = 0.2  # held-out kappa below which a question is answered with a warning
+OPEN = 0.9  # share of the scale; an interval that covers as much says nothing
+STRANGE_IMAGE = "the image is unlike those the scorer was trained on"
+STRANGE = "the explanation is unlike those the scorer was trained on"
+DRAWN = "only the drawn explanation was looked at: whether its image is familiar is not known"
 
 
 class _Job(NamedTuple):
@@ -133,8 +159,10 @@ class _Job(NamedTuple):
 
     kind: str
     encode: Callable[[NDArray[np.int64]], Floats]  # vectors of some of them
-    labels: list[str] | None
+    images: Many | None  # those that are explained, if they are known
+    labels: list[str | None] | None
     status: list[str]
+    notes: list[list[str]]  # how each was brought into the form that the scorer knows
     batch: bool
 
 
@@ -167,7 +195,7 @@ class PastaScore:
         question
             One of those that raters answered with stars.
         folder
-            A trained scorer; None is the project's own.
+            A trained scorer; None is the project's own. No project is needed for another one.
         encoder
             One that is already open; None opens the one that the scorer was trained with.
         batch_size
@@ -180,7 +208,7 @@ class PastaScore:
             hint = did_you_mean(question, list(stored.card.questions))
             raise PastaError(f"{place}: the scorer has not learned {question!r}. {hint}")
         card = stored.card.encoder
-        opened = encoder or ENCODERS[card.name](card.weights, project_root())
+        opened = encoder or _open_encoder(card, place)
         if opened.md5 != card.md5:
             advice = (
                 "`dvc repro score` trains the scorer again" if own else "get the scorer's encoder"
@@ -220,12 +248,13 @@ class PastaScore:
         ----------
         image, saliency
             The image and its map, as numpy arrays, torch tensors or PIL images: one, a batch, or
-            lists. Images are bytes, or floats from 0 to 1; maps are floats from 0 to 1 of the
-            image's size.
+            lists. Images are bytes, or floats from 0 to 1. Maps are floats from 0 to 1 of the
+            image's size; others are converted (:mod:`pasta.scoring.given`), with a note.
         concepts
             Instead of a map, ``{name: value}``, or a list of such for a batch.
         label
-            The class that the model predicted (one for all, or one for each).
+            The class that the model predicted (one for all, or one for each). Without one, or with
+            one that the scorer does not know, it answers without, with a note.
         dataset
             Which dataset's class is meant; None allows those of all.
         signed
@@ -238,7 +267,8 @@ class PastaScore:
         Returns
         -------
         A :class:`Score`, or :class:`Scores` with arrays for a batch. A map that is the same
-        everywhere shows people nothing: its score is NaN, its status says so.
+        everywhere shows people nothing: its score is NaN, its status says so. ``notes`` say what
+        was converted, what is unfamiliar, and when a score carries no information.
         """
         job = self._job(image, saliency, concepts, label, dataset, signed, picture, watch)
         _warn(job.status)
@@ -272,31 +302,40 @@ class PastaScore:
         say = watch or _silent
         if concepts is not None:
             rows, status, batch = concepts_given(concepts)
-            labels = self._labels(label, len(rows), dataset)
+            labels, notes = self._labels(label, len(rows), dataset)
             return _Job(
-                "concept",
+                CONCEPT,
                 lambda some: self._encode.concepts([rows[row] for row in some], say),
+                None,
                 labels,
                 status,
+                notes,
                 batch,
             )
         images = images_given(image if picture is None else picture)
-        maps, status = None, [OK] * len(images.items)
-        if picture is None:
-            maps, status = maps_given(saliency, images, signed)
+        number = len(images.items)
+        maps = None if picture is not None else maps_given(saliency, images, signed)
+        converted = [[DRAWN]] * number if maps is None else maps.notes
+        labels, notes = self._labels(label, number, dataset)
         return _Job(
-            "saliency",
-            lambda some: self._encode.pictures(images, maps, some, signed, say),
-            self._labels(label, len(status), dataset),
-            status,
+            SALIENCY,
+            lambda some: self._encode.pictures(
+                images, None if maps is None else maps.items, some, signed, say
+            ),
+            None if maps is None else images,
+            labels,
+            [OK] * number if maps is None else maps.status,
+            [[*first, *second] for first, second in zip(converted, notes, strict=True)],
             images.batch,
         )
 
-    def _labels(self, label: Any, number: int, dataset: Any) -> list[str] | None:
+    def _labels(
+        self, label: Any, number: int, dataset: Any
+    ) -> tuple[list[str | None] | None, list[list[str]]]:
         labels = self.card.labels
         if labels is None:
-            return None
-        return labels_given(label, number, labels.datasets, dataset)
+            return None, [[] for _ in range(number)]
+        return labels_given(label, number, labels.datasets, dataset, needed=labels.dropout == 0)
 
     def _scored(self, job: _Job) -> Scores:
         """Scores of what can be rated; NaN for the rest."""
@@ -307,10 +346,14 @@ class PastaScore:
         if job.labels is not None and self.card.labels is not None:
             own = [job.labels[row] for row in some]
             features = inputs.with_label(vectors, own, self.card.labels.order)
-        region = self.stored.familiar.get(job.kind)
+        notes = [list(own) for own in job.notes]
         familiar = np.zeros(number, bool)
+        familiar[some] = True
+        self._judge(familiar, job.kind, some, vectors, STRANGE, notes)
+        if job.images is not None and len(some):
+            looks = self._encode.statistics(job.images, some)
+            self._judge(familiar, IMAGE, some, looks, STRANGE_IMAGE, notes)
         answer = self.stored.fitted.follow(self._encode.where).predict(features)
-        familiar[some] = False if region is None else region(vectors)
 
         def placed(values: Floats | None) -> Floats | None:
             if values is None:
@@ -321,16 +364,64 @@ class PastaScore:
 
         stars = placed(answer.stars)
         assert stars is not None  # noqa: S101 (for the type checker)
+        low, high = placed(answer.low), placed(answer.high)
+        informative = np.ones(number, bool)
+        if low is not None and high is not None:
+            width = high - low
+            informative = ~(width >= OPEN * (len(STARS) - 1))
+            for row in np.flatnonzero(~informative):
+                notes[row].append(
+                    f"no information: the interval covers {width[row]:.1f} of the scale's "
+                    f"{len(STARS) - 1} stars"
+                )
+        warning = weak_question(self.card, self.question)
         return Scores(
             self.question,
             stars,
             placed(answer.distribution),
-            placed(answer.low),
-            placed(answer.high),
+            low,
+            high,
             familiar,
             tuple(job.status),
             self.card.origin,
+            informative,
+            tuple((*own, *warning) for own in notes),
         )
+
+    def _judge(
+        self,
+        familiar: NDArray[np.bool_],
+        kind: str,
+        some: NDArray[np.int64],
+        vectors: Floats,
+        strange: str,
+        notes: list[list[str]],
+    ) -> None:
+        """Note what is not familiar; of a kind that the scorer has never seen nothing is."""
+        region = self.stored.familiar.get(kind)
+        known = np.zeros(len(some), bool) if region is None else region(vectors)
+        familiar[some] &= known
+        for row in some[~known]:
+            notes[row].append(strange)
+
+
+def weak_question(card: ScorerCard, question: str) -> tuple[str, ...]:
+    """A warning if a scorer hardly predicts a question, or if nobody has measured it."""
+    kappa = card.kappa(question)
+    if kappa is None:
+        return (f"how well the scorer predicts {question} is not known",)
+    if kappa >= WEAK:
+        return ()
+    return (f"the scorer hardly predicts {question}: held-out kappa {kappa:.2f}",)
+
+
+def _open_encoder(card: EncoderCard, place: Path) -> Encoder:
+    """The encoder that lies with the scorer, or else the one that its card names."""
+    own = place / ENCODER
+    if own.is_dir():
+        return ENCODERS[card.name](str(own.resolve()), place)
+    # public weights are found anywhere
+    return ENCODERS[card.name](card.weights, find_root() or place)
 
 
 def _silent(done: int) -> None:

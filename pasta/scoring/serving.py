@@ -2,9 +2,10 @@
 
 A request is ``{"dataframe_records": [...]}``. A record has ``image`` (rows of pixels, or the bytes
 of a picture file in base64) with ``saliency`` (rows of numbers, or a .npy file in base64), or it
-has ``concepts`` (``{name: value}``); and ``label``, and if need be ``dataset`` and ``signed``. The
-parameter ``question`` chooses the question. Whatever is wrong with a request is its sender's
-problem: the answer is HTTP 400 with the reason.
+has ``concepts`` (``{name: value}``); and if it is known ``label``, and if need be ``dataset`` and
+``signed``. The parameter ``question`` chooses the question. ``notes`` of an answer say what to know
+before trusting it. Whatever is wrong with a request is its sender's problem: the answer is HTTP 400
+with the reason.
 """
 
 from __future__ import annotations
@@ -169,7 +170,9 @@ def _plain(one: Score) -> dict[str, Any]:
         "distribution": [float(part) for part in one.distribution] if known else None,  # type: ignore[union-attr]
         "interval": [one.low, one.high] if rated and one.low is not None else None,
         "familiar": one.familiar,
+        "informative": one.informative,
         "status": one.status,
+        "notes": list(one.notes),
         "origin": one.origin or None,
     }
 

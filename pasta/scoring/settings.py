@@ -113,6 +113,9 @@ class PublicParams(Section):
 
     scorer: str = "ordinal"
     train: Fraction = 0.8  # of images and of techniques; the other images x techniques calibrate
+    # of the explanations that it learns without their label, so that it can do without one
+    label_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.2
+    described: Count = 500  # images of each dataset that say what familiar images look like
 
 
 SCORERS = ("constant", "global-mean", "handcrafted", "pasta-linear", "pasta-mlp", "ordinal")

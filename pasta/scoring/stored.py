@@ -1,15 +1,20 @@
 """A trained scorer on disk: ``weights.safetensors`` and ``scorer.json``, nothing pickled.
 
+An encoder that was trained here goes with it in ``encoder/``, so that the folder can be used
+anywhere; public encoders are named by their tag.
+
 The card says everything that a score depends on: the scorer and its questions, the encoder with
 the md5 of its weights, how explanations are turned into pictures and sentences, the classes and
-the order of the features. Both files carry the sha256 that they had when they were written, so a
-file that was changed or cut short is found when the scorer is loaded, not in strange scores.
+the order of the features, what is familiar and how well each question is predicted. Both files
+carry the sha256 that they had when they were written, so a file that was changed or cut short is
+found when the scorer is loaded, not in strange scores.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +39,8 @@ from pasta.scoring.ood import FamiliarRegion
 from pasta.sections import Count, Positive, Section
 
 FOLDER = DATA / "score/public"  # where the project keeps its own
-WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 2
-KINDS = ("saliency", "concept")
+WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 3
+ENCODER = "encoder"  # folder of the encoder that goes with a scorer
 _FITTED, _FAMILIAR = "scorer.", "familiar."  # in front of the names of arrays
 
 
@@ -65,6 +70,7 @@ class LabelCard(Section):
 
     order: tuple[str, ...]
     datasets: dict[str, tuple[str, ...]]
+    dropout: float  # share of the training samples without label; with 0 a label must be given
 
 
 class ScorerCard(Section):
@@ -81,11 +87,17 @@ class ScorerCard(Section):
     features: dict[str, int]  # widths, in their order: the embedding, then the one-hot label
     settings: dict[str, Any]  # of the trained scorer, beside its arrays
     training: dict[str, str]  # md5 of each table or array it has learned from
-    metrics: dict[str, Any]
+    metrics: dict[str, Any]  # question: measure: mean over held-out sets
     techniques: dict[str, dict[str, float]]  # question: technique: mean predicted stars
-    familiar: dict[str, float]  # kind of explanation: distance from which on it is unfamiliar
+    # image, or kind of explanation: distance from which on it is unfamiliar
+    familiar: dict[str, float]
     weights_sha256: str
     card_sha256: str
+
+    def kappa(self, question: str) -> float | None:
+        """Quadratic kappa with people's labels on held-out samples; None if not known."""
+        found = self.metrics.get(question, {}).get("qwk")
+        return None if found is None else float(found)
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,7 @@ class StoredScorer:
 
     card: ScorerCard
     fitted: Fitted
-    familiar: Mapping[str, FamiliarRegion]  # by kind
+    familiar: Mapping[str, FamiliarRegion]  # by kind, and of images
 
 
 def save_scorer(
@@ -107,6 +119,8 @@ def save_scorer(
     encoder: Mapping[str, Any],
     preprocessing: EmbeddingParams,
     labels: Mapping[str, Sequence[str]] | None,
+    label_dropout: float = 0.0,
+    encoder_folder: Path | None = None,
     training: Mapping[str, str],
     metrics: Mapping[str, Any],
     techniques: Mapping[str, Mapping[str, float]],
@@ -117,10 +131,12 @@ def save_scorer(
     ``directions`` names the questions, each with 1 if more stars are better or -1 if fewer are, and
     ``origin`` what the scorer learned from, if that was not people's votes on real images.
     ``labels`` are the classes of each dataset that the scorer was trained on, or None if labels are
-    no input; a score of another label is refused. ``encoder`` is what
-    :func:`pasta.embedding.encoders.about` says. A place among the techniques needs ``techniques``,
-    see :func:`technique_means`; ``familiar`` has what was learned by
-    :func:`pasta.scoring.ood.fit_region` about each kind of explanation.
+    no input; ``label_dropout`` of the samples had none, and with 0 a score without one of these is
+    refused. ``encoder`` is what :func:`pasta.embedding.encoders.about` says, and ``encoder_folder``
+    is copied to go with the scorer. ``metrics`` has what was reached on held-out samples by
+    question and measure. A place among the techniques needs ``techniques``, see
+    :func:`technique_means`; ``familiar`` has what was learned by
+    :func:`pasta.scoring.ood.fit_region` about images and about each kind of explanation.
     """
     arrays, settings = fitted.state()
     stored = {_FITTED + name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -134,7 +150,7 @@ def save_scorer(
         order = inputs.label_order(labels)
         features["label"] = len(order)
         classes = {name: list(own) for name, own in labels.items()}
-        known = {"order": list(order), "datasets": classes}
+        known = {"order": list(order), "datasets": classes, "dropout": label_dropout}
     card: dict[str, Any] = {
         "version": VERSION,
         "scorer": scorer,
@@ -162,6 +178,8 @@ def save_scorer(
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as temporary:
         new, old = Path(temporary) / "new", Path(temporary) / "old"
         new.mkdir()
+        if encoder_folder is not None:
+            shutil.copytree(encoder_folder, new / ENCODER)
         save_file(stored, new / WEIGHTS)
         card["weights_sha256"] = _sha256((new / WEIGHTS).read_bytes())
         store.write_json({**card, "card_sha256": _card_sha256(card)}, new / CARD)

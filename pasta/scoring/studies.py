@@ -27,8 +27,9 @@ from pasta.layout import Group
 from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
-from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.base import SCORERS, Fitted, Predicted, Rated
 from pasta.scoring.evaluation import MEASURED, human_rows, measures, summarise
+from pasta.scoring.held_out import list_predictions
 from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.studies.ratings.aggregate import Ties
@@ -120,6 +121,7 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
+PREDICTED = "predicted."  # before the columns of predictions among those of measures
 _TOGETHER = 30  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
 
@@ -142,16 +144,25 @@ def run_setups(
     scoring: ScoringParams,
     say: Say,
     kept: KeptUnits | None = None,
-) -> pd.DataFrame:
-    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels.
+
+    The second table is what scorers of the public kind predict in the main study for explanations
+    that they have not seen (:mod:`.held_out`).
+    """
     pieces = [
         Piece(setup, seeds, tuple(groups), labels, scoring)
         for setup in _different(wanted)
         for seeds in _chunks(scoring.split.seeds, len(setup.questions))
     ]
     frames: dict[int, pd.DataFrame] = {}
+    predicted: dict[int, pd.DataFrame] = {}
     for place, result in map_units(run_piece, pieces, kept):
-        frames[place] = pd.DataFrame(result)
+        parts: dict[str, dict[str, NDArray[Any]]] = {"": {}, PREDICTED: {}}
+        for name, values in result.items():
+            parts[PREDICTED * name.startswith(PREDICTED)][name.removeprefix(PREDICTED)] = values
+        frames[place] = pd.DataFrame(parts[""])
+        predicted[place] = pd.DataFrame(parts[PREDICTED])
         setup = pieces[place].setup
         say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
     rows = []
@@ -160,7 +171,8 @@ def run_setups(
         found = pd.concat([frames[at] for at, one in enumerate(pieces) if one.setup == own])
         found = found[found["question"].isin(setup.questions)]
         rows.append(found.assign(study=setup.study, level=setup.level))
-    return pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+    results = pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
+    return results, pd.concat([predicted[at] for at in sorted(predicted)], ignore_index=True)
 
 
 def _different(wanted: Sequence[Setup]) -> list[Setup]:
@@ -180,10 +192,17 @@ def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
 
 
 def run_piece(piece: Piece) -> Arrays:
-    """The results of some seeds of a setup, a column each."""
-    frame = run_setup(
+    """The results of some seeds of a setup, a column each; and predictions if they are wanted."""
+    frame, predicted = run_setup(
         _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
     )
+    found = _columns(frame)
+    if (piece.setup.study, piece.setup.level) == ("main", piece.scoring.public.scorer):
+        found |= {f"{PREDICTED}{name}": values for name, values in _columns(predicted).items()}
+    return found
+
+
+def _columns(frame: pd.DataFrame) -> Arrays:
     words = frame.select_dtypes(exclude="number").columns
     return {str(name): np.array(frame[name], str if name in words else None) for name in frame}
 
@@ -195,8 +214,8 @@ def _material(groups: tuple[Group, ...], labels: Path) -> Material:
 
 def run_setup(
     material: Material, setup: Setup, scoring: ScoringParams, seeds: Sequence[int]
-) -> pd.DataFrame:
-    """One setup with some seeds."""
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One setup with some seeds: measures, and predictions for the test parts."""
     rated, rows = material.rated(
         setup.embedding, setup.aggregate, setup.with_label, setup.questions
     )
@@ -209,13 +228,18 @@ def run_setup(
         settings_of(setup.scorer, scoring),
         seeds,
     )
-    frames = [
-        _evaluated(one, rated.at(part.test), setup.questions).assign(seed=seed)
-        for seed, part, one in zip(seeds, parts, fitted, strict=True)
-    ]
-    return pd.concat(frames, ignore_index=True).assign(
+    samples = material.samples.iloc[rows][["sample_id", "dataset"]].reset_index(drop=True)
+    frames, predicted = [], []
+    for seed, part, one in zip(seeds, parts, fitted, strict=True):
+        test = rated.at(part.test)
+        answer = one.predict(test.features)
+        frames.append(_evaluated(answer, test, setup.questions).assign(seed=seed))
+        here = samples.iloc[part.test].assign(seed=seed)
+        predicted.append(list_predictions(answer, test, setup.questions, here))
+    measured = pd.concat(frames, ignore_index=True).assign(
         scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
     )
+    return measured, pd.concat(predicted, ignore_index=True)
 
 
 def fit_all(
@@ -245,8 +269,7 @@ def settings_of(name: str, scoring: ScoringParams) -> Any:
     return named.get(name)
 
 
-def _evaluated(fitted: Fitted, test: Rated, questions: Sequence[str]) -> pd.DataFrame:
-    answer = fitted.predict(test.features)
+def _evaluated(answer: Predicted, test: Rated, questions: Sequence[str]) -> pd.DataFrame:
     found = []
     for column, question in enumerate(questions):
         truth = test.labels[:, column]

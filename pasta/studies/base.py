@@ -8,7 +8,7 @@ batches and imports know a study only by its :class:`Study` object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,8 @@ class Format:
     name: str
     about: str
     fits: Callable[[Any, Path], bool]  # whether parsed JSON, of this file, is in the format
-    read: Callable[[Any, Path, Frames], Submission]  # (content, its file, tables referred to)
+    # (content, its file, tables referred to, our names of things by those of the file)
+    read: Callable[[Any, Path, Frames, Mapping[str, str]], Submission]
     file: str | None = None  # its name in a folder, if it has a fixed one
 
 
@@ -150,7 +151,12 @@ class Study:
     formats
         Other formats than CSV.
     outside
-        The tables of the project that answers refer to, such as explanations.
+        The tables of the project that answers refer to, such as explanations; what is not made yet
+        is not among them.
+    makes_outside
+        What makes these tables, for the message when one is missing.
+    rated
+        The column of what is answered about; a file may have other names for it than we.
     plan, simulate
         Who answers what; and the answers of simulated people. Each takes the groups of
         explanations and the parameters.
@@ -176,6 +182,8 @@ class Study:
     optional: frozenset[str] = frozenset({"simulated"})
     formats: tuple[Format, ...] = ()
     outside: Callable[[Path], Frames] = lambda _: {}
+    makes_outside: str = "dvc repro"
+    rated: str | None = None
     plan: Callable[[Sequence[Group], Params], pd.DataFrame] | None = None
     simulate: Callable[[Sequence[Group], Params], Simulated] | None = None
     outcomes: Callable[[Frames, Params], Sequence[tuple[Table, pd.DataFrame]]] | None = None
@@ -223,6 +231,31 @@ class Study:
         return {str(name): int(number) for name, number in counts.items()}
 
 
+def rename(submission: Submission, column: str, ids: Mapping[str, str]) -> Submission:
+    """The submission with our names in a column, in place of those that its file has."""
+    if not ids:
+        return submission
+    tables = {
+        name: frame.assign(**{column: frame[column].map(lambda one: ids.get(one, one))})
+        if column in frame
+        else frame
+        for name, frame in submission.tables.items()
+    }
+    return replace(submission, tables=tables)
+
+
+def fill_optional(text: pd.DataFrame, table: Table, optional: frozenset[str]) -> pd.DataFrame:
+    """Rows as text with all optional columns; a flag that is not given is false."""
+    text = text.copy()
+    for name in optional.intersection(table.columns):
+        if name not in text:
+            text[name] = ""
+        if str(table.columns[name].dtype) == "bool":
+            text[name] = text[name].replace("", "false")
+    ours = [name for name in table.columns if name in text.columns]
+    return text[[*ours, *text.columns.difference(ours, sort=False)]]
+
+
 def reference_rows(study: Study, outside: Frames, *own: Frames) -> dict[str, pd.DataFrame]:
     """The rows that answers may refer to: of tables outside, and of the study's own frames."""
     found: dict[str, list[pd.DataFrame]] = {name: [one] for name, one in outside.items()}
@@ -242,3 +275,26 @@ def complete_frames(tables: Mapping[str, Table], given: Frames) -> dict[str, pd.
     return {
         name: given[name] if name in given else table.frame([]) for name, table in tables.items()
     }
+
+
+def has_people(study: Study, frames: Frames) -> bool:
+    """Whether there is an answer that a person gave; to be known as a person is no answer."""
+    return any(
+        not frame["simulated"].all()
+        for name, frame in frames.items()
+        if name != study.people and "simulated" in frame
+    )
+
+
+def people_only(frames: Frames) -> dict[str, pd.DataFrame]:
+    """The frames without simulated rows."""
+    return {
+        name: frame[~frame["simulated"]].reset_index(drop=True) if "simulated" in frame else frame
+        for name, frame in frames.items()
+    }
+
+
+def simulated_rows(study: Study, frames: Frames) -> int:
+    """How many answers are simulated."""
+    main = frames[study.main.table.name]
+    return int(main["simulated"].sum()) if "simulated" in main else 0

@@ -1,7 +1,12 @@
 """Batches: what was imported at once lies in one folder, which never changes again.
 
 A folder holds the tables that have rows, as CSV, and ``batch.json``: where the batch came from,
-how many rows it has, and the sha256 of each file. It appears by one rename, complete.
+how many rows it has, and the sha256 of each file. It appears by one rename, complete. A batch that
+is withdrawn stays, with ``withdrawn.json`` (when, and why) beside its tables: one file, which is
+there or not.
+
+The tables of a study are made of the batches that count, later over earlier, and never mix people
+with simulated ones: as soon as a person has answered, all simulated rows give way.
 """
 
 from __future__ import annotations
@@ -18,14 +23,25 @@ import pandas as pd
 from pasta import store
 from pasta.contracts import check, coerce
 from pasta.errors import InputError, PastaError
-from pasta.studies.base import Frames, Part, Simulated, Study, reference_rows
+from pasta.studies.base import (
+    Frames,
+    Part,
+    Simulated,
+    Study,
+    fill_optional,
+    has_people,
+    people_only,
+    reference_rows,
+    simulated_rows,
+)
 from pasta.studies.reading import read_table
 from pasta.text_files import write_csv
 
-ABOUT = "batch.json"
+ABOUT, WITHDRAWN = "batch.json", "withdrawn.json"
 _NAME = re.compile(r"(\d{4,})-.+")
 _REPAIR = "restore the folder from your version control"
 _DESCRIBED = ("number", "source", "format", "protocol", "sha256", "imported_at", "replaced")
+_LEFT = ("withdrawn_at", "reason")
 
 
 def write_batch(study: Study, folder: Path, frames: Frames, about: Mapping[str, Any]) -> None:
@@ -86,7 +102,8 @@ def read_batch(study: Study, folder: Path) -> dict[str, pd.DataFrame]:
             raise InputError("is missing from the batch", file=file, expected=_REPAIR)
         if sha256(file) != digest:
             raise InputError("was changed after it was stored", file=file, expected=_REPAIR)
-        parts[table.name] = coerce(read_table(study, file).frame, table, file=file)
+        text = fill_optional(read_table(study, file).frame, table, study.optional)
+        parts[table.name] = coerce(text, table, file=file)
     return study.frames(parts)
 
 
@@ -126,8 +143,23 @@ def number_of(folder: Path) -> int:
     return int(match.group(1))
 
 
+def withdrawal(folder: Path) -> dict[str, str] | None:
+    """When a batch was withdrawn, and why; None if it counts."""
+    file = folder / WITHDRAWN
+    if not file.exists():
+        return None
+    about = store.read_json(file)
+    if not isinstance(about, dict) or not isinstance(about.get("withdrawn_at"), str):
+        expected = "an object with withdrawn_at and reason"
+        raise InputError("does not describe a withdrawal", file=file, expected=expected)
+    return {name: str(about.get(name, "")) for name in _LEFT}
+
+
 def stored_folders(root: Path, simulated_folder: Path | None = None) -> list[Path]:
-    """The batches in the order in which they overrule each other, the simulated one first."""
+    """The batches in the order in which they overrule each other, the simulated one first.
+
+    Withdrawn ones are among them: :func:`merged` knows them.
+    """
     simulated = simulated_folder is not None and simulated_folder.is_dir()
     first = [simulated_folder] if simulated and simulated_folder is not None else []
     return [*first, *list_batches(root)]
@@ -139,11 +171,55 @@ def project_batches(study: Study, root: Path) -> list[Path]:
 
 
 def merged(study: Study, folders: Sequence[Path]) -> dict[str, pd.DataFrame]:
-    """All batches together, sorted by key; a later batch overrules the earlier ones."""
-    read = [read_batch(study, folder) for folder in folders]
+    """All batches that count together, sorted by key; a later batch overrules the earlier ones.
+
+    Of a withdrawn batch only those rows stay that answers of other batches refer to, such as who
+    gave them. If a person has answered, no simulated row is left.
+    """
+    counting: list[dict[str, pd.DataFrame]] = []
+    withdrawn: list[dict[str, pd.DataFrame]] = []
+    for folder in folders:
+        frames = read_batch(study, folder)
+        (counting if withdrawal(folder) is None else withdrawn).append(frames)
+    if any(has_people(study, frames) for frames in counting):
+        counting = [people_only(frames) for frames in counting]
+    found = _together(study, counting)
+    return _with_parents(study, found, _together(study, withdrawn)) if withdrawn else found
+
+
+def left_out(study: Study, folders: Sequence[Path], frames: Frames) -> int:
+    """How many simulated answers of batches that count are not in the merged frames."""
+    if not has_people(study, frames):
+        return 0
+    counting = [folder for folder in folders if withdrawal(folder) is None]
+    counts = [describe(study, folder).get("counts", {}) for folder in counting]
+    return sum(int(one.get("simulated", 0)) for one in counts)
+
+
+def _together(study: Study, batches: Sequence[Frames]) -> dict[str, pd.DataFrame]:
     return {
-        name: _later_wins([one[name] for one in read], part) for name, part in study.parts.items()
+        name: _later_wins([one[name] for one in batches], part)
+        for name, part in study.parts.items()
     }
+
+
+def _with_parents(
+    study: Study, found: dict[str, pd.DataFrame], withdrawn: Frames
+) -> dict[str, pd.DataFrame]:
+    """The frames, with those rows of withdrawn batches that the others refer to."""
+    owner = {part.adds_to or name: name for name, part in study.parts.items()}
+    result = dict(found)
+    for name, part in study.parts.items():
+        for reference in part.table.references:
+            parent = owner.get(reference.table)
+            if parent is None or found[name].empty:
+                continue
+            key = list(study.parts[parent].table.key)
+            wanted = pd.MultiIndex.from_frame(found[name][list(reference.columns)])
+            spare = withdrawn[parent]
+            needed = spare[pd.MultiIndex.from_frame(spare[key]).isin(wanted)]
+            result[parent] = _later_wins([needed, result[parent]], study.parts[parent])
+    return result
 
 
 def write_tables(study: Study, frames: Frames, outside: Frames, out: Path) -> None:
@@ -153,13 +229,17 @@ def write_tables(study: Study, frames: Frames, outside: Frames, out: Path) -> No
     """
     parents = reference_rows(study, outside, frames)
     for name, frame in frames.items():
+        for reference in study.parts[name].table.references:
+            if len(frame) and reference.table not in parents:
+                hint = f"`{study.makes_outside}` makes it"
+                raise PastaError(f"{name} refer to the {reference.table} table: {hint}")
         store.write(frame, out / f"{name}.parquet", study.parts[name].table, parents)
     main = study.main.table
     store.write(frames[main.name], out / f"{main.name}.csv", main, parents)
 
 
 def ledger(study: Study, root: Path) -> pd.DataFrame:
-    """One row for each batch: where it came from, when, and its rows in each table."""
+    """One row for each batch: where it came from, when, its rows, and whether it was withdrawn."""
     rows = []
     for folder in list_batches(root):
         about = describe(study, folder)
@@ -169,15 +249,17 @@ def ledger(study: Study, root: Path) -> pd.DataFrame:
                 "folder": folder.name,
                 **{name: about.get(name) for name in _DESCRIBED},
                 **{name: counts.get(name, 0) for name in study.parts},
+                **(withdrawal(folder) or dict.fromkeys(_LEFT, "")),
             }
         )
-    return pd.DataFrame(rows, columns=["folder", *_DESCRIBED, *study.parts])
+    return pd.DataFrame(rows, columns=["folder", *_DESCRIBED, *study.parts, *_LEFT])
 
 
 def counted(study: Study, frames: Frames) -> dict[str, Any]:
-    """Rows of each table, and answers to each question."""
+    """Rows of each table, simulated answers, and answers to each question."""
     return {
         **{name: len(part) for name, part in frames.items()},
+        "simulated": simulated_rows(study, frames),
         "questions": study.tally(frames),
     }
 

@@ -23,9 +23,13 @@ from pasta.studies.base import (
     Part,
     Study,
     Submission,
+    fill_optional,
+    has_people,
+    people_only,
     place,
     quoted,
     reference_rows,
+    simulated_rows,
 )
 
 _SHOWN_PLACES = 5
@@ -65,6 +69,8 @@ class Checked:
     new: Frames | None  # the rows among it that change what is stored
     findings: tuple[Finding, ...] = ()
     counts: Mapping[str, Counts] = field(default_factory=dict)  # by table
+    gives_way: int = 0  # simulated answers that do not count, because people have answered
+    unchecked: Mapping[str, int] = field(default_factory=dict)  # rows by the table that is missing
 
 
 @dataclass(frozen=True)
@@ -81,20 +87,27 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
     """Check a submission against the study's tables and rules, and against what is stored.
 
     ``replace`` allows it to overrule stored rows. A row that is stored already, with the same
-    values, is fine.
+    values, is fine. Answers of people are held against those of people only: simulated ones give
+    way to them.
     """
+    before = known.stored
+    if from_people(submission, study):
+        known = Known(known.outside, people_only(known.stored))
     findings = [
         *submission.findings,
         *_other_version(submission, study),
         *_unknown_tables(submission, study),
     ]
-    parents = reference_rows(study, known.outside, known.stored, submission.tables)
+    parents, absent = _parents(submission, study, known)
     compared: dict[str, Compared] = {}
+    open_rows: dict[str, int] = {}
     for name, part in study.parts.items():
         if name not in submission.tables:
             continue
-        rows, wrong = _parsed(submission.tables[name], part, study, parents)
+        rows, wrong, not_known = _parsed(submission.tables[name], part, study, parents, absent)
         findings += wrong
+        for table, number in not_known.items():
+            open_rows[table] = open_rows.get(table, 0) + number
         if rows is None:
             continue
         stored = known.stored[name]
@@ -103,15 +116,62 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         compared[name] = compare(rows, stored, part, replace)
         findings += compared[name].findings
     if findings:
-        return Checked(None, None, tuple(findings))
+        return Checked(None, None, tuple(findings), unchecked=open_rows)
+    answers = study.frames({name: one.rows for name, one in compared.items()})
+    new = study.frames({name: one.new for name, one in compared.items()})
+    people = has_people(study, before) or has_people(study, new)
+    simulated = simulated_rows(study, before) + simulated_rows(study, new)
     return Checked(
-        study.frames({name: one.rows for name, one in compared.items()}),
-        study.frames({name: one.new for name, one in compared.items()}),
+        answers,
+        new,
         counts={
             name: Counts(len(one.rows), len(one.new), one.replaced)
             for name, one in compared.items()
         },
+        gives_way=simulated if people else 0,
+        unchecked=open_rows,
     )
+
+
+def find_first(
+    parts: Iterable[Submission], study: Study, known: Known, most: int = 1_000
+) -> tuple[Finding, ...]:
+    """What is wrong with the cells and references of a large file, given in parts.
+
+    Stops at the first part by which there are more than ``most`` findings. With fewer there are
+    none in the answer: the check of the whole file will tell them.
+    """
+    findings: list[Finding] = []
+    last: object = ""
+    for submission in parts:
+        people = from_people(submission, study)
+        held = Known(known.outside, people_only(known.stored)) if people else known
+        parents, absent = _parents(submission, study, held)
+        main = study.main.table.name
+        rows = submission.tables[main]
+        _, wrong, _ = _parsed(rows, study.main, study, parents, absent)
+        findings += [*submission.findings, *wrong]
+        last = rows.index[-1] if len(rows) else last
+        if len(findings) > most:
+            problem = "there are too many problems: what follows was not looked at"
+            fix = "correct these first, then check again"
+            return (*findings[:most], Finding(problem, fix, main, place(last)))
+    return ()
+
+
+def _parents(
+    submission: Submission, study: Study, known: Known
+) -> tuple[dict[str, pd.DataFrame], set[str]]:
+    """The rows that answers may refer to, and the tables that are not there yet."""
+    parents = reference_rows(study, known.outside, known.stored, submission.tables)
+    absent = {
+        reference.table
+        for part in study.parts.values()
+        for reference in part.table.references
+        if reference.table not in study.parts and reference.table not in known.outside
+    }
+    parents |= {name: _no_rows(study, name) for name in absent if name not in parents}
+    return parents, absent
 
 
 def summary(findings: Iterable[Finding]) -> list[str]:
@@ -121,6 +181,21 @@ def summary(findings: Iterable[Finding]) -> list[str]:
         key = (finding.table, finding.column, finding.problem)
         groups.setdefault(key, []).append(finding)
     return [line for key, group in groups.items() for line in _lines(key, group)]
+
+
+def unchecked(checked: Checked, study: Study) -> str:
+    """What could not be looked at, and why."""
+    return "; ".join(
+        f"{number:,} rows refer to the {table} table, which is not there yet: "
+        f"`{study.makes_outside}` makes it"
+        for table, number in checked.unchecked.items()
+    )
+
+
+def _no_rows(study: Study, table: str) -> pd.DataFrame:
+    references = [one for part in study.parts.values() for one in part.table.references]
+    columns = next(one.columns for one in references if one.table == table)
+    return pd.DataFrame({name: pd.Series(dtype="str") for name in columns})
 
 
 def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[str]:
@@ -135,6 +210,19 @@ def _lines(key: tuple[str, str | None, str], group: list[Finding]) -> Iterator[s
         yield f"  and {len(group) - _SHOWN_PLACES} more"
     for fix in list(dict.fromkeys(finding.fix for finding in group))[:_SHOWN_PLACES]:
         yield f"  fix: {fix}"
+
+
+def from_people(submission: Submission, study: Study) -> bool:
+    """Whether a person has answered: rows count as such unless they are marked as simulated."""
+    for name, frame in submission.tables.items():
+        part = study.parts.get(name)
+        if name == study.people or part is None or "simulated" not in part.table.columns:
+            continue
+        if len(frame) and "simulated" not in frame:
+            return True
+        if len(frame) and (frame["simulated"].astype("str").str.lower() != "true").any():
+            return True
+    return False
 
 
 def _other_version(submission: Submission, study: Study) -> Iterator[Finding]:
@@ -153,29 +241,36 @@ def _unknown_tables(submission: Submission, study: Study) -> Iterator[Finding]:
 
 
 def _parsed(
-    given: pd.DataFrame, part: Part, study: Study, parents: Mapping[str, pd.DataFrame]
-) -> tuple[pd.DataFrame | None, list[Finding]]:
+    given: pd.DataFrame,
+    part: Part,
+    study: Study,
+    parents: Mapping[str, pd.DataFrame],
+    absent: set[str],
+) -> tuple[pd.DataFrame | None, list[Finding], dict[str, int]]:
     """The good rows in the table's types, by their places, and what is wrong with the others.
 
-    There are none if columns are missing or unknown.
+    There are none if columns are missing or unknown. Last, how many rows refer to each of the
+    tables that are not there yet: that is not wrong, but not checked.
     """
     table = part.table
-    text = given.astype("str").fillna("")
-    for name in study.optional.intersection(table.columns).difference(text.columns):
-        text[name] = ""
-    if "simulated" in table.columns:
-        text["simulated"] = text["simulated"].replace("", "false")
-    ours = [name for name in table.columns if name in text.columns]
-    text = text[[*ours, *text.columns.difference(ours, sort=False)]]
+    text = fill_optional(given.astype("str").fillna(""), table, study.optional)
     frame, problems = parse(text, table, parents)
     frame.index = given.index
+    into = {one.columns[-1]: one.table for one in table.references if one.table in absent}
+    open_rows: dict[str, int] = {}
+    for problem in problems:
+        if problem.kind == "reference" and problem.column in into:
+            name = into[problem.column]
+            open_rows[name] = open_rows.get(name, 0) + 1
+    problems = [one for one in problems if one.kind != "reference" or one.column not in into]
     order = {name: number for number, name in enumerate(text.columns)}
     problems.sort(key=lambda one: (order.get(one.column or "", -1), one.row or 0))
     findings = list(_findings(problems, text, frame, part, study))
     if any(problem.row is None for problem in problems):
-        return None, findings
+        return None, findings, open_rows
     bad = {problem.row for problem in problems}
-    return frame[[row not in bad for row in range(len(frame))]] if bad else frame, findings
+    good = frame[[row not in bad for row in range(len(frame))]] if bad else frame
+    return good, findings, open_rows
 
 
 def _findings(

@@ -7,18 +7,30 @@ line. Columns too many or too few are left to the check, which knows what can be
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from pasta.contracts import Table
-from pasta.errors import InputError
+from pasta.errors import InputError, PastaError
 from pasta.store import write_json
-from pasta.studies.base import Finding, Frames, Study, Submission
+from pasta.studies.base import Finding, Frames, Study, Submission, rename
 from pasta.studies.json_files import STUDY, claimed_protocol, load_json, new_folder
-from pasta.text_files import FILE_LIMIT, read_csv, read_start, write_csv
+from pasta.text_files import (
+    FILE_LIMIT,
+    MEGABYTE,
+    CsvText,
+    read_csv,
+    read_csv_parts,
+    read_start,
+    write_csv,
+)
+
+LARGE = 16 * MEGABYTE  # a file that is looked at in parts first
+PART = 4 * MEGABYTE
+_TWO = 2  # columns of a map of ids
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,7 @@ def read(
     outside: Frames | None = None,
     people: Path | None = None,
     limit: int = FILE_LIMIT,
+    ids: Mapping[str, str] | None = None,
 ) -> Submission:
     """Read answers in any format of a study; raises :class:`InputError` for what is in none.
 
@@ -51,19 +64,78 @@ def read(
         A CSV file with who took part; it takes the place of what other formats say of people.
     limit
         Largest size of a file, in bytes.
+    ids
+        Our names of what was rated, by those of the file (see :func:`read_ids`).
     """
     file = _find_file(path, study)
     if file.is_dir() or not read_start(file).startswith((b"[", b"{")):
-        return read_tidy(study, path, people, limit)
+        return rename(read_tidy(study, path, people, limit), study.rated or "", ids or {})
     content = load_json(file, limit)
     form = next((one for one in study.formats if one.fits(content, file)), None)
     if form is None:
         known = "; ".join([*(one.about for one in study.formats), "tables as CSV"])
         raise InputError("is in no known format", file=file, expected=known)
-    found = form.read(content, file, outside or {})
+    found = form.read(content, file, outside or {}, ids or {})
     if people is not None:
         found = _with_people(found, study, people, limit)
     return replace(found, source=path.name)
+
+
+def read_ids(file: Path, study: Study) -> dict[str, str]:
+    """Our names by those of a file of answers, from a CSV file with two columns: theirs, ours.
+
+    No name may stand twice in a column: two things would become one.
+    """
+    if study.rated is None:
+        raise PastaError(f"the study {study.name!r} has nothing that could have another name")
+    expected = f"a header such as theirs,{study.rated} and below it their id and ours"
+    frame = read_csv(file, (study.rated,), expected).complete()
+    if frame.shape[1] != _TWO:
+        problem = f"has {frame.shape[1]} columns"
+        raise InputError(problem, file=file, row=1, expected=expected)
+    for column in frame.columns:
+        names = frame[column]
+        for line, name, again in zip(frame.index, names, names.duplicated(), strict=True):
+            if again or not name.strip():
+                problem = f"{name!r} stands in an earlier row too" if again else "there is no id"
+                expected = "every id once"
+                raise InputError(problem, file=file, row=line, column=column, expected=expected)
+    return dict(zip(frame.iloc[:, 0], frame.iloc[:, 1], strict=True))
+
+
+def read_in_parts(
+    path: Path,
+    study: Study,
+    people: Path | None = None,
+    ids: Mapping[str, str] | None = None,
+    large: int = LARGE,
+    size: int = PART,
+) -> Iterator[Submission]:
+    """The main table of large CSV files part by part, each with all of the other tables.
+
+    So a file that is wrong throughout is known without being read whole. There are no parts of a
+    file that is not CSV or not larger than ``large`` bytes; ``size`` is that of a part.
+    """
+    found = _find_file(path, study)
+    if found.is_file() and read_start(found).startswith((b"[", b"{")):
+        return
+    files = [*csv_files(path, study), *([people] if people is not None else [])]
+    if not any(file.is_file() and file.stat().st_size > large for file in files):
+        return
+    main: list[Path] = []
+    others: dict[str, pd.DataFrame] = {}
+    for file in files:
+        first = next(read_parts(study, file, size), None)
+        if first is not None and first.table is study.main.table:
+            main.append(file)
+        else:
+            one = read_table(study, file)
+            others[one.table.name] = one.frame
+    for file in main:
+        for part in read_parts(study, file, size):
+            tables = {**others, part.table.name: part.frame}
+            given = Submission(path.name, "tidy", tables, part.findings)
+            yield rename(given, study.rated or "", ids or {})
 
 
 def read_tidy(
@@ -74,7 +146,7 @@ def read_tidy(
     ``people`` is a CSV file with who took part, to be read along. The index of every frame is the
     line in its file.
     """
-    files = [*_csv_files(path, study), *([people] if people is not None else [])]
+    files = [*csv_files(path, study), *([people] if people is not None else [])]
     tables: dict[str, pd.DataFrame] = {}
     findings: list[Finding] = []
     for file in files:
@@ -89,11 +161,25 @@ def read_tidy(
 
 def read_table(study: Study, file: Path, limit: int = FILE_LIMIT) -> Read:
     """Read a file and tell which of the study's tables it holds."""
+    return _told(study, read_csv(file, *_known_header(study), limit))
+
+
+def read_parts(study: Study, file: Path, size: int) -> Iterator[Read]:
+    """Read a file in parts of about so many bytes; ends early where a cell is quoted."""
+    for text in read_csv_parts(file, *_known_header(study), size):
+        yield _told(study, text)
+
+
+def _known_header(study: Study) -> tuple[frozenset[str], str]:
+    """All names of columns, and a header as it may be."""
     names = frozenset(name for part in study.parts.values() for name in part.table.columns)
     needed = [name for name in study.main.table.columns if name not in study.optional]
-    expected = f"a header such as {','.join(needed)}"
-    text = read_csv(file, names, expected, limit)
-    header = list(text.frame.columns)
+    return names, f"a header such as {','.join(needed)}"
+
+
+def _told(study: Study, text: CsvText) -> Read:
+    """Text as rows of one of the tables."""
+    file, header, (_, expected) = text.file, list(text.frame.columns), _known_header(study)
     table = _recognise(study, header)
     if table is None:
         raise InputError("its first line belongs to no table", file=file, row=1, expected=expected)
@@ -140,7 +226,7 @@ def _find_file(path: Path, study: Study) -> Path:
     return found[0]
 
 
-def _csv_files(path: Path, study: Study) -> list[Path]:
+def csv_files(path: Path, study: Study) -> list[Path]:
     """The file itself, or the CSV files of a folder; every one of them must be a table."""
     if not path.is_dir():
         return [path]
@@ -156,7 +242,16 @@ def _with_people(found: Submission, study: Study, file: Path, limit: int) -> Sub
     if study.people is None or given.table.name != study.people:
         expected = f"the {study.people} table" if study.people else "no such file in this study"
         raise InputError(f"is the {given.table.name} table", file=file, expected=expected)
-    tables = {**found.tables, study.people: given.frame}
+    frame, key = given.frame, given.table.key[0]
+    own = found.tables.get(study.people)
+    if own is not None and key in frame:
+        # Flags that only the format knows, such as that somebody is anonymous, stay.
+        known = own.drop_duplicates(key).set_index(key)
+        columns = given.table.columns.items()
+        flags = [name for name, column in columns if str(column.dtype) == "bool" and name in known]
+        missing = [name for name in flags if name not in frame]
+        frame = frame.assign(**{name: frame[key].map(known[name]).fillna("") for name in missing})
+    tables = {**found.tables, study.people: frame}
     return replace(found, tables=tables, findings=(*found.findings, *given.findings))
 
 

@@ -7,17 +7,19 @@ is a module of ``reports/source/pages`` that registers itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pandas as pd
 from ruamel.yaml import YAML
 
 from pasta.config import load_params
 from pasta.git import git_state
 from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
 from pasta.registry import import_modules
+from pasta.studies.ratings.protocol import Protocol
 from reports.source import pages
 from reports.source.data import ANALYSES, APPLICATIONS, REPORTS, SCORE, VOTES, Data
 from reports.source.pages.agreement import agreement_report
@@ -43,19 +45,44 @@ def names() -> dict[str, str]:
     return {entry.key: entry.metadata["about"] for entry in REPORTS.entries()}
 
 
-def build(name: str, root: Path | None = None, out: Path | None = None) -> Path:
-    """Build one report from the outputs of the stages; returns the path of the PDF."""
+def build(
+    name: str, root: Path | None = None, out: Path | None = None, stale: Sequence[str] = ()
+) -> Path:
+    """Build one report from the outputs of the stages; returns the path of the PDF.
+
+    ``stale`` are stages whose outputs are not up to date; every page says so. An error if the
+    outputs were made from different votes.
+    """
     base = root or project_root()
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)
     reads = entry.metadata["reads"]
     data = Data(base, reads, entry.metadata.get("figures", ()))
+    facts = provenance(base, reads)
+    inputs = pd.DataFrame(list_inputs(base, reads), columns=["path", "md5", "stage"])
     report = entry.value(data)
     if report.simulated:
         planted = describe_planted(name, data.parts)
         report = replace(report, content={**report.content, "planted": planted})
-    typeset(report, file, provenance(base, reads))
+    if reads:
+        facts = {"Votes": str(data.source), **facts}
+        report = replace(report, drawn=data.drawn, questions=describe_questions(data.protocol))
+    if stale:
+        facts = {"Not up to date": list(stale), **facts}
+        report = replace(report, mark="Not up to date")
+    typeset(replace(report, tables={**report.tables, "inputs": inputs}), file, facts)
     return file
+
+
+def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
+    """What annotators were asked, in the papers' words; no two questions have the same."""
+    rows = []
+    for question in protocol.questions:
+        if question.kind in ("stars", "ranking"):
+            note = f" ({question.note})" if question.note else ""
+            fewer = " Fewer stars are better." if question.direction == -1 else ""
+            rows.append({"id": question.id, "words": f"{question.wording}{note}{fewer}"})
+    return rows
 
 
 @REPORTS.register(
@@ -97,8 +124,7 @@ def dataset(data: Data) -> Report:
 )
 def agreement(data: Data) -> Report:
     """Kappa and demographic bias."""
-    asked = {name: data.protocol.question(name).wording for name in data.protocol.stars}
-    return agreement_report(data.parts.get("agreement", {}), data.simulated, questions=asked)
+    return agreement_report(data.parts.get("agreement", {}), data.simulated)
 
 
 @REPORTS.register(
@@ -163,20 +189,26 @@ def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
     """
     commit, changed = git_state(root)
     state = " (with changes that are not committed)" if changed else ""
-    made = [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
+    made = list_inputs(root, reads)
     versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
     stages = dict.fromkeys(stage for _, _, stage in made)
     return {
         "Commit": f"{commit[:12]}{state}" if commit else "not under version control",
         "Profile": load_params(root / PARAMS).profile,
         f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
-        "Runs (MLflow search)": [search(stage, commit) for stage in stages] or ["none"],
+        "Runs (MLflow search)": search(commit),
+        "Stages (tags.stage)": ", ".join(stages) or "none",
     }
 
 
-def search(stage: str, commit: str | None) -> str:
-    """The expression that finds the runs of a stage in MLflow."""
-    return f"tags.stage = '{stage}' and tags.\"git.commit\" = '{commit or 'unknown'}'"
+def list_inputs(root: Path, reads: Iterable[str]) -> list[tuple[str, str, str]]:
+    """The outputs of stages that a report uses: path, md5, stage."""
+    return [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
+
+
+def search(commit: str | None) -> str:
+    """The expression that finds the runs of a commit in MLflow."""
+    return f"tags.\"git.commit\" = '{commit or 'unknown'}'"
 
 
 def _outputs(root: Path, path: str) -> list[tuple[str, str, str]]:

@@ -12,10 +12,13 @@ import pandas as pd
 from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
+from pasta.errors import PastaError
 from pasta.paths import DATA, FIGURES, PARAMS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
+from pasta.studies.source import Source, common_source
+from reports.source.names import dataset_name
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report
@@ -75,11 +78,24 @@ class Data:
         return replication_table(self.published, beside_papers(self.parts, self.applications))
 
     @cached_property
+    def source(self) -> Source:
+        """The votes that everything was made from; an error if these are not the same for all."""
+        folders = [self.root / DATA / one for one in self.reads]
+        there = [folder for folder in folders if folder.is_dir()]
+        if not there:
+            raise PastaError(f"{self.root / DATA}: no results yet, `dvc repro` makes them")
+        return common_source(there)
+
+    @property
     def simulated(self) -> bool:
         """Whether there is a simulated vote among all."""
-        if VOTES not in self.reads:
-            raise LookupError(f"the report does not declare that it reads {VOTES!r}")
-        return bool(store.read_json(self.root / DATA / VOTES / "annotations.json")["simulated"])
+        return self.source.simulated
+
+    @cached_property
+    def drawn(self) -> list[str]:
+        """The datasets whose images are drawn by a program."""
+        datasets = self.params.datasets.items()
+        return [dataset_name(name) for name, one in datasets if one.source == "drawn"]
 
     @cached_property
     def params(self) -> Params:
@@ -100,6 +116,7 @@ class Data:
         return {file.stem: file for file in files if file.is_file()}
 
     def _tables(self, folders: tuple[str, ...]) -> dict[str, Tables]:
+        _ = self.source  # nothing is read before it is known to belong together
         own = {
             one.rpartition("/")[2]: self.root / DATA / one for one in folders if one in self.reads
         }

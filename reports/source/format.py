@@ -23,11 +23,11 @@ def number(value: float, places: int = 2) -> str:
 
 
 def signed(value: float, places: int = 2) -> str:
-    """A difference: its sign is always there."""
+    """A difference: its sign is always there, but for one that rounds to zero."""
     text = number(value, places)
-    if text == DASH or text.startswith(MINUS):
+    if text == DASH or text.startswith(MINUS) or not any(digit in text for digit in "123456789∞"):
         return text
-    return f"{MINUS}{text}" if value < 0 else f"+{text}"
+    return f"+{text}"
 
 
 def whole(value: float) -> str:

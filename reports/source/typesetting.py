@@ -6,12 +6,13 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import typst
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
@@ -24,6 +25,7 @@ _SVG_DPI = 72
 TEMPLATES = Path(__file__).with_name("templates")
 LOOK = "report.typ"
 SHARED = (LOOK, "planted.typ")  # what the Typst files of all reports are written with
+TABLES = "tables"  # the folder beside the PDFs
 Facts = Mapping[str, str | Sequence[str]]
 
 
@@ -36,19 +38,37 @@ class Report:
     Values are texts, counts, truth values, None, tables (:func:`reports.source.format.cells`),
     figures, picture files, and lists and mappings of these; other numbers have to be formatted
     before.
+
+    Attributes
+    ----------
+    name, simulated, content, prose
+        As above; ``simulated`` is whether the votes are those of simulated raters.
+    questions
+        What annotators were asked: id and words. They stand in a box on the first page.
+    drawn
+        Datasets whose images are drawn by a program.
+    mark
+        A warning that stands on every page.
+    tables
+        What is too long to print: CSV files that lie beside the PDF.
     """
 
     name: str
     simulated: bool
     content: Mapping[str, Any]
     prose: str | None = None
+    questions: Sequence[Mapping[str, str]] = ()
+    drawn: Sequence[str] = ()
+    mark: str = ""
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
 
 def typeset(report: Report, out: Path, facts: Facts) -> None:
-    """Write a report to ``out``; ``facts`` (commit, data, runs) stand on its title page."""
+    """Write a report to ``out`` and its tables beside it; ``facts`` stand on the last page."""
     pdf = compile_pdf(report, facts)
     with store.atomic(out) as temporary:
         temporary.write_bytes(pdf)
+    store.write_csvs(report.tables, out.parent / TABLES / report.name)
 
 
 def compile_pdf(report: Report, facts: Facts) -> bytes:
@@ -60,7 +80,15 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
             for fact, value in facts.items()
         ]
         content = _placed(report.content, folder)
-        data = {**content, "simulated": report.simulated, "facts": about}
+        data = {
+            **content,
+            "simulated": report.simulated,
+            "facts": about,
+            "question_words": [dict(one) for one in report.questions],
+            "drawn": list(report.drawn),
+            "mark": report.mark,
+            "tables": f"{TABLES}/{report.name}",
+        }
         text = json.dumps(data, ensure_ascii=False)
         (folder / "data.json").write_text(text, encoding="utf-8")
         for shared in SHARED:

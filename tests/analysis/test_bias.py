@@ -11,7 +11,7 @@ from scipy import stats
 
 from analysis.agreement import agreement_with_mode
 from analysis.bias import group_summary, group_tests, permute_groups, permute_slope
-from analysis.order_effects import flip_signs
+from analysis.order_effects import _flip_signs
 from analysis.raters import AGE_GROUPS, demographics, rater_values
 from analysis.votes import long_votes, others_mean
 from tests.analysis.simulated import Study, one, simulate
@@ -209,7 +209,7 @@ def test_signs_agree_with_all_flips_written_out() -> None:
         for signs in product((-1, 1), repeat=4)
     ]
     expected = np.mean(np.array(sums) >= abs(values.sum()) - 1e-12)
-    assert flip_signs(values, permutations=9) == pytest.approx(expected)
+    assert _flip_signs(values, permutations=9) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_signs_agree_with_all_flips_written_out() -> None:
 def test_nothing_to_compare_gives_no_number(values: list[float], groups: list[str | None]) -> None:
     assert np.isnan(permute_groups(values, np.array(groups, object)))
     assert np.isnan(permute_slope(values, np.ones(len(values))))
-    assert np.isnan(flip_signs([0.5])) and np.isnan(flip_signs([0.0, 0.0]))
+    assert np.isnan(_flip_signs([0.5])) and np.isnan(_flip_signs([0.0, 0.0]))
 
 
 def test_random_p_is_uniform_when_there_is_no_difference() -> None:

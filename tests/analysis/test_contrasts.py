@@ -9,12 +9,10 @@ from statsmodels.stats.weightstats import ttost_ind
 
 from analysis.contrasts import (
     Contrast,
-    cluster_variance,
     clustered_correlation,
     clustered_difference,
     clustered_mean,
     contrast_row,
-    errors_to_detect,
     omega_squared,
     one_mean,
     slope,
@@ -55,14 +53,15 @@ def test_difference_agrees_with_scipys_welch_test() -> None:
     ],
 )
 def test_smallest_effect_agrees_with_power_tables(n: int, ratio: float, effect: float) -> None:
-    error = np.sqrt(1 / n + 1 / (n * ratio))
-    assert error * errors_to_detect(n + n * ratio - 2) == pytest.approx(effect, rel=1e-6)
+    error = float(np.sqrt(1 / n + 1 / (n * ratio)))
+    contrast = Contrast(n, 0.0, error, n + n * ratio - 2)
+    assert contrast_row(contrast)["smallest_effect"] == pytest.approx(effect, rel=1e-6)
 
 
 @pytest.mark.parametrize("df", [1, 1.5, 2, 5, 14, 100, 10_000])
 def test_smallest_effect_exists_for_all_degrees_of_freedom(df: float) -> None:
     """The power at the answer, from scipy's noncentral t distribution where it has both tails."""
-    found = errors_to_detect(df)
+    found = float(str(contrast_row(Contrast(3, 0.0, 1.0, df))["smallest_effect"]))
     cut = float(stats.t.ppf(0.975, df))
     below = float(np.nan_to_num(stats.nct.cdf(-cut, df, found)))
     assert stats.nct.sf(cut, df, found) + below == pytest.approx(0.8, abs=1e-6)
@@ -226,8 +225,8 @@ def test_no_correlation_without_spread(x: list[float], y: list[float]) -> None:
 
 
 def test_one_cluster_has_no_error() -> None:
-    variance, df = cluster_variance(np.ones(3), np.zeros(3, np.intp))
-    assert np.isnan(variance) and df == 0
+    found = clustered_mean(np.array([1.0, 2, 3]), np.zeros(3, np.intp))
+    assert np.isnan(found.error) and found.df == 0 and found.note
 
 
 # Binomial intervals are those of scipy.stats

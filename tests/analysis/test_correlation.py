@@ -17,7 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from analysis import correlation
 from analysis.correlation import (
     Method,
-    bootstrap_correlations,
+    _bootstrap_correlations,
     closest_columns,
     correlate_columns,
     correlation_table,
@@ -98,7 +98,7 @@ def test_every_resample_equals_scipy_on_the_drawn_rows(ranks: bool) -> None:
     values, ratings = frames(40)
     x, y = values.to_numpy(), ratings.to_numpy()
     clusters = np.arange(40) // 4
-    fast = bootstrap_correlations(x, y, clusters, ranks=ranks, resamples=6, seed=2)
+    fast = _bootstrap_correlations(x, y, clusters, ranks=ranks, resamples=6, seed=2)
     counts = np.concatenate(list(cluster_counts(10, 6, 2))).astype(int)
     method = "spearman" if ranks else "pearson"
     for resample, times in enumerate(counts):
@@ -115,7 +115,7 @@ def test_chunks_of_resamples_change_nothing(ranks: bool, monkeypatch: pytest.Mon
     strata, images = rng.integers(0, 4, 60), np.arange(60) // 5
 
     def drawn() -> np.ndarray:
-        return bootstrap_correlations(
+        return _bootstrap_correlations(
             x, y, images, ranks=ranks, strata=strata, resamples=20, seed=1
         )
 
@@ -153,7 +153,7 @@ def test_strata_means_are_taken_anew_in_each_resample(ranks: bool) -> None:
     values, ratings = frames(60)
     strata = np.random.default_rng(1).permutation(np.arange(60) % 4)
     x, y, clusters = values["a"].to_numpy(), ratings["Q1"].to_numpy(), np.arange(60) // 3
-    fast = bootstrap_correlations(
+    fast = _bootstrap_correlations(
         x[:, None], y[:, None], clusters, ranks=ranks, strata=strata, resamples=5, seed=1
     )
     counts = np.concatenate(list(cluster_counts(20, 5, 1))).astype(int)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.regression.mixed_linear_model import MixedLM
 
-from analysis.mixed_model import explained_beyond, random_intercept
+from analysis.mixed_model import _random_intercept, explained_beyond
 from tests.analysis.simulated import one
 
 
@@ -23,7 +23,7 @@ def grouped(seed: int, slope: float, groups: int = 15) -> tuple[np.ndarray, ...]
 def test_the_random_intercept_model_equals_statsmodels(slope: float) -> None:
     x, y, codes = grouped(1, slope)
     design = np.column_stack([np.ones(len(x)), x])
-    ours = random_intercept(y, design, codes)
+    ours = _random_intercept(y, design, codes)
     peer = MixedLM(y, design, groups=codes).fit(reml=False)
     assert ours.log_likelihood == pytest.approx(peer.llf, abs=1e-4)
     assert ours.log_likelihood >= peer.llf - 1e-6  # the same maximum, found at least as well
@@ -38,7 +38,7 @@ def test_groups_without_a_difference_have_no_variance() -> None:
     codes = np.repeat(np.arange(20), 5)
     y = rng.normal(size=100)
     y -= (np.bincount(codes, y) / 5)[codes]
-    fit = random_intercept(y, np.ones((100, 1)), codes)
+    fit = _random_intercept(y, np.ones((100, 1)), codes)
     assert fit.between == 0
     assert fit.within == pytest.approx((y**2).mean())
 

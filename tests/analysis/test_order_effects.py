@@ -52,6 +52,17 @@ def test_a_long_break_is_no_slow_answer() -> None:
     assert _effect(frame, "speed")["estimate"] == pytest.approx(0, abs=1e-9)
 
 
+def test_rounding_is_no_effect() -> None:
+    """Raters of constant pace, each a step above the one before: slopes of 1e-16 had p = 0.03."""
+    frame = _study().assign(rating=lambda table: 1 + table["who"] % 5)
+    seconds = pd.to_timedelta(frame["place"] * 31.7, unit="s")
+    frame["submitted_at"] = pd.Timestamp("2024-05-01", tz="UTC") + seconds
+    found = order_effects(frame).set_index("effect")
+    assert found["p"].isna().all()
+    assert (found["estimate"].drop("carry_over") == 0).all()
+    assert found["estimate"].isna()["carry_over"]
+
+
 def test_carry_over_of_half_a_star_is_found() -> None:
     rng = np.random.default_rng(1)
     frame = _study(samples=300)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from analysis.contrasts import cluster_variance
+from analysis.contrasts import clustered_mean
 from analysis.ordinal_model import fit_cumulative_logit, meta_regression, ordinal_model, sandwich
 from tests.analysis.simulated import Study, one, simulate
 
@@ -90,9 +90,10 @@ def test_sandwich_agrees_with_the_influence_of_every_vote() -> None:
     spread = sandwich(fit, *clusters)
     for place in range(3):
         weights = np.eye(len(fit.terms))[place]
-        expected, df = cluster_variance(influence[:, cuts + place], *clusters)
-        assert spread.variance(weights) == pytest.approx(expected)
-        assert spread.df == df
+        # The influences add up to 0: their sum has the error of a mean, times n.
+        expected = clustered_mean(len(influence) * influence[:, cuts + place], *clusters)
+        assert spread.variance(weights) == pytest.approx(expected.error**2)
+        assert spread.df == expected.df
 
 
 def test_a_category_always_rated_alike_stays_finite() -> None:

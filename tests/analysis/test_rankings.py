@@ -13,18 +13,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.rankings import (
+    _count_wins,
+    _pairs_by_holm,
+    _rank_by_wins,
     concordance,
-    count_wins,
     critical_difference,
-    critical_gap,
-    group_letters,
-    homogeneous_groups,
     kendall_w,
     mean_positions,
     nemenyi,
-    pairs_by_holm,
     position_differences,
-    rank_by_wins,
     rank_groups,
     rater_means,
     share_of_favourites,
@@ -176,7 +173,7 @@ def test_baseball_agrees_with_the_published_fit() -> None:
     published = [1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0]
     strength = ilsr_pairwise_dense(BASEBALL)
     assert strength - strength[-1] == pytest.approx(published, abs=5e-5)
-    assert rank_by_wins(BASEBALL).tolist() == [1, 2, 3, 4, 5, 6, 7]
+    assert _rank_by_wins(BASEBALL).tolist() == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize(
@@ -188,13 +185,13 @@ def test_baseball_agrees_with_the_published_fit() -> None:
     ],
 )
 def test_without_finite_strengths_there_is_no_rank(wins: list[list[float]]) -> None:
-    assert np.isnan(rank_by_wins(np.array(wins, float))).all()
+    assert np.isnan(_rank_by_wins(np.array(wins, float))).all()
 
 
 def test_a_way_back_through_others_is_enough() -> None:
     """A round of three wins: nobody is stronger."""
     round_ = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 0]])
-    assert sorted(rank_by_wins(round_)) == [1, 2, 3]
+    assert sorted(_rank_by_wins(round_)) == [1, 2, 3]
 
 
 def test_wins_are_those_of_every_two_votes_of_a_block() -> None:
@@ -209,7 +206,7 @@ def test_wins_are_those_of_every_two_votes_of_a_block() -> None:
             if alike and group[i] != group[j]:
                 won = (np.sign(place[i] - place[j]) + 1) / 2
                 expected[group[i], group[j]] += won / 9
-    assert count_wins(rater, item, group, place) == pytest.approx(expected)
+    assert _count_wins(rater, item, group, place) == pytest.approx(expected)
 
 
 # Critical differences and groups
@@ -257,24 +254,33 @@ def test_chi_square_agrees_with_scipy_also_with_ties() -> None:
 @pytest.mark.parametrize(("items", "quantile"), [(2, 1.960), (5, 2.728), (10, 3.164)])
 def test_quantiles_agree_with_demsars_table_5(items: int, quantile: float) -> None:
     scale = np.sqrt(items * (items + 1) / (6 * 30))
-    assert critical_gap(items, 30) / scale == pytest.approx(quantile, abs=1e-3)
+    found = critical_difference(pd.DataFrame([range(items)] * 30))["critical_difference"]
+    assert found.to_numpy() / scale == pytest.approx([quantile] * items, abs=1e-3)
 
 
-def test_runs_are_the_longest_without_a_difference() -> None:
-    different = np.zeros((4, 4), bool)
-    different[0, 2] = different[0, 3] = different[1, 3] = True
-    different |= different.T
-    runs = homogeneous_groups(different)
-    assert runs == [(0, 1), (1, 2), (2, 3)]
-    assert group_letters(runs, 4) == ["a", "ab", "bc", "c"]
-    assert homogeneous_groups(~np.eye(3, dtype=bool)) == []
+@pytest.mark.parametrize(
+    ("blocks", "letters"),
+    [
+        (2, ["a", "a", "a", "a"]),  # a critical difference of 3.3
+        (4, ["a", "ab", "ab", "b"]),  # 2.3
+        (14, ["a", "ab", "bc", "c"]),  # 1.25
+        (25, ["", "", "", ""]),  # 0.94: everybody differs from both neighbours
+    ],
+)
+def test_letters_mark_the_longest_runs_without_a_difference(
+    blocks: int, letters: list[str]
+) -> None:
+    """Blocks that all agree: mean ranks of 1, 2, 3 and 4."""
+    found = critical_difference(pd.DataFrame([[4, 3, 2, 1]] * blocks, columns=list("wxyz")))
+    assert found["item"].tolist() == list("wxyz")
+    assert found["groups"].tolist() == letters
 
 
 def test_pairs_are_corrected_together() -> None:
     p = np.array([[1, 0.02, 0.5], [0.02, 1, 0.01], [0.5, 0.01, 1]])
-    found = pairs_by_holm(p)
+    found = _pairs_by_holm(p)
     assert found[1, 2] and found[0, 1] and not found[0, 2]  # 0.03, 0.04 and 0.5 after Holm
-    assert not pairs_by_holm(np.full((3, 3), np.nan)).any()
+    assert not _pairs_by_holm(np.full((3, 3), np.nan)).any()
 
 
 def test_incomplete_blocks_are_left_out_and_counted() -> None:

@@ -253,7 +253,9 @@ class TestTrends:
 
 def test_fresh_images_are_test_images_that_nobody_has_rated(small: Small) -> None:
     found = fresh_images(small.group, small.params, 10, "a.b")
-    rated = chosen_rows(small.data.dataset, small.params.explanations.images, small.params.seed)
+    rated = chosen_rows(
+        small.data.dataset, small.params.explanations.images, small.params.seeds.explaining
+    )
     assert len(set(found.rows)) == 10 and not set(found.rows) & set(rated)
     assert set(found.rows) <= set(small.data.dataset.rows("test"))
     assert found.ids[:4] == fresh_images(small.group, small.params, 4, "a.b").ids

@@ -103,7 +103,8 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 def params(subsets: int, seed: int = 0) -> Params:
     whole = load_params()
     own = whole.applications.model_copy(update={"subsets": subsets})
-    return whole.model_copy(update={"applications": own, "seed": seed})
+    seeds = whole.seeds.model_copy(update={"measuring": seed})
+    return whole.model_copy(update={"applications": own, "seeds": seeds})
 
 
 def probabilities(images: Tensor) -> Tensor:

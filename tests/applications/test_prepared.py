@@ -115,7 +115,11 @@ def _same_as_rise(small: Small, image_id: str, shown: NDArray[np.float16]) -> No
     view, images = view_of(model), named_images(small.data.dataset, [image_id]).images
     settings = small.params.explanations.methods.rise.model_copy(update={"masks": 30})
     given = Given(
-        view, images, predicted_classes(view, images), {"rise": settings}, small.params.seed
+        view,
+        images,
+        predicted_classes(view, images),
+        {"rise": settings},
+        small.params.seeds.explaining,
     )
     expected = shown_maps(rise(given).numpy(), "positive")[0]
     np.testing.assert_allclose(shown, expected, atol=2e-3)

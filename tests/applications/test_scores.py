@@ -187,13 +187,17 @@ def test_held_out_images_are_those_the_public_scorer_is_not_trained_on(
     scoring = project.params.scoring.model_copy(update={"public": shared})
     params = project.params.model_copy(update={"scoring": scoring})
     material = collect(project.groups, store.read(project.labels, rating_tables.LABELS))
-    public.train_public(material, params)
+    looks = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
+    public.train_public(material, params, looks)
     rated, rows = material.rated(params.embedding)
     image = material.samples["image"].to_numpy()[rows]
+    width = material.embedded(params.embedding)[0].encoder["width"]  # labels may be taken away
     trained = {
-        str(image[np.flatnonzero((rated.features == row).all(axis=1))[0]])
+        str(image[np.flatnonzero((rated.features == row)[:, :width].all(axis=1))[0]])
         for row in seen[0].features
     }
+    without = (seen[0].features[:, width:] == 0).all(axis=1)
+    assert 0 < without.mean() < 0.5  # scoring.public.label_dropout is 0.2
     found = project.scores()
     assert set(found.loc[~found["held_out"], "image"]) == trained
     assert found["held_out"].any()

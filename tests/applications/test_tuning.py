@@ -263,7 +263,7 @@ class TestMaps:
                 lambda part: fresh.images[part],
                 subject.targets,
                 methods.model_copy(update={"lime": changed}),
-                small.params.seed,
+                small.params.seeds.explaining,
             )
             [part] = attributions(work, ["lime"])
             own = subject.shown({"kernel_width": width, "penalty": penalty})
@@ -328,7 +328,7 @@ def test_the_command_prints_the_verdict_and_tracks_each_candidate(
     grid.write_text("kernel_width: [0.1, 0.25, 1.0]\n")
     app = typer.Typer()
     app.command()(command)
-    numbers = ["--dataset", "catsdogscars", "--images", "3", "--held-out", "5", "--subsets", "10"]
+    numbers = ["--dataset", "catsdogscars", "--search", "3", "--held-out", "5", "--subsets", "10"]
     given_ = ["--technique", "lime/resnet50", "--grid", str(grid), *numbers]
     done = CliRunner().invoke(app, [*given_, "--json"], catch_exceptions=False)
     report = json.loads(done.stdout)
@@ -345,7 +345,7 @@ def test_the_command_prints_the_verdict_and_tracks_each_candidate(
     again = CliRunner().invoke(app, given_, catch_exceptions=False)
     assert "kernel_width 0.25" in again.stdout and "default" in again.stdout
     unknown = CliRunner().invoke(app, [*given_[:3], str(tmp_path / "no.yaml"), *numbers])
-    assert isinstance(unknown.exception, InputError)
+    assert isinstance(unknown.exception, PastaError)
 
 
 def test_the_help_teaches_what_a_grid_is() -> None:

@@ -50,7 +50,13 @@ def small_group(root: Path, params: Params) -> Group:
         _draw(group, params)
     words = open_dataset(group.images).vocabulary
     context = checkpoint.LoadContext(
-        words.dataset, words.classes, words.concepts, params.image_size, params.seed, params, root
+        words.dataset,
+        words.classes,
+        words.concepts,
+        params.image_size,
+        params.seeds.training,
+        params,
+        root,
     )
     for name in catalog.ORDER:
         if name not in models.backbones:
@@ -62,7 +68,7 @@ def small_group(root: Path, params: Params) -> Group:
             "classes": list(words.classes),
             "model": name,
             "image_size": params.image_size,
-            "seed": params.seed,
+            "seed": params.seeds.training,
             "settings": settings.model_dump(mode="json"),
         }
         checkpoint.save(model, group.models / name, card)

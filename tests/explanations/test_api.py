@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import warnings
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
+from rich.console import Console
 from torch import Tensor, nn
 from torchvision.models import resnet18, vit_b_16
 
 from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import METHODS
+from pasta.progress import LateBar
 from tests.explanations.networks import SmallNet, pictures
 
 CAMS = ["gradcam", "eigencam", "layercam", "fullgrad", "ablationcam", "dff"]
@@ -112,7 +116,11 @@ def test_what_a_method_cannot_do_is_said_before_any_work(
 @pytest.mark.parametrize(
     ("images", "targets", "message"),
     [
-        (torch.rand(3, 16, 16), [0], r"shape \(3, 16, 16\), expected \(n, 3, height, width\)"),
+        (
+            torch.rand(3, 16, 16),
+            [0],
+            r"shape \(3, 16, 16\), expected \(n, channels, height, width\)",
+        ),
         (torch.zeros(1, 3, 8, 8, dtype=torch.uint8), [0], "torch.uint8, expected floats"),
         (torch.rand(2, 3, 16, 16), [0, 4], "there is no class 4: the model has 4"),
         (torch.rand(2, 3, 16, 16), [0, -1], "there is no class -1"),
@@ -153,3 +161,64 @@ def test_numpy_images_and_every_saliency_method_work_on_a_foreign_model() -> Non
     for name, maps in found.items():
         assert maps.shape == (2, 16, 16) and np.isfinite(maps).all(), name
         assert maps.any(), name
+
+
+def test_statuses_say_which_maps_show_nothing() -> None:
+    """A transformer whose head is zero, as torchvision makes it, has no gradients at all."""
+    torch.manual_seed(0)
+    network = vit_b_16(num_classes=3, image_size=32).eval()
+    maps, statuses = explain(
+        network, pictures(2, 32), [0, 1], ["gradcam", "eigencam"], return_status=True
+    )
+    assert statuses == {"gradcam": ["zero", "zero"], "eigencam": ["ok", "ok"]}
+    assert not maps["gradcam"].any() and maps["eigencam"].any()
+
+
+def test_statuses_are_those_of_all_batches_in_order() -> None:
+    images = pictures(3, 32)
+    images[1] = 0.5
+    network = nn.Sequential(nn.Conv2d(3, 4, 3, bias=False), nn.Flatten(), nn.Linear(3600, 2))
+    nn.init.zeros_(network[2].bias)  # type: ignore[arg-type]
+    found = explain(
+        network, images - 0.5, [0, 0, 0], ["input_x_gradient"], batch_size=1, return_status=True
+    )
+    assert found[1] == {"input_x_gradient": ["ok", "zero", "ok"]}
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_images_may_have_any_number_of_channels(channels: int) -> None:
+    torch.manual_seed(0)
+    network = SmallNet()
+    first = next(module for module in network.modules() if isinstance(module, nn.Conv2d))
+    first.weight = nn.Parameter(torch.randn(len(first.weight), channels, *first.weight.shape[2:]))
+    first.in_channels = channels
+    images = torch.rand(2, channels, 32, 32)
+    methods = ["gradcam", "ablationcam", "fullgrad", "lime", "shap", "rise", "saliency"]
+    for name, maps in explain(network, images, [0, 1], methods).items():
+        assert maps.shape == (2, 32, 32) and maps.any(), name
+
+
+def test_a_scripted_model_is_refused_with_the_reason(network: nn.Module) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch says that tracing is out of fashion
+        traced = cast("Any", torch.jit).trace(network.eval(), pictures(1, 64))
+    with pytest.raises(PastaError, match="TorchScript model cannot be explained"):
+        explain(traced, pictures(1, 64))
+
+
+def test_progress_appears_on_a_terminal_after_two_seconds_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = io.StringIO()
+    monkeypatch.setattr(
+        "pasta.progress.Console", lambda **_: Console(file=said, force_terminal=True, width=100)
+    )
+    explain(SmallNet(), pictures(2, 32), [0, 1])
+    assert said.getvalue() == ""
+    monkeypatch.setattr(LateBar, "PATIENCE", 0.0)
+    explain(SmallNet(), pictures(2, 32), [0, 1], ["gradcam", "eigencam"], batch_size=1)
+    assert "explain" in said.getvalue() and "4/4" in said.getvalue()
+    with io.StringIO() as log:
+        monkeypatch.setattr("pasta.progress.Console", lambda **_: Console(file=log))
+        explain(SmallNet(), pictures(2, 32), [0, 1])
+        assert log.getvalue() == ""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torchvision.models import swin_t
 
+from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View, shared_pass
 from pasta.explanations.methods.fullgrad import Whole, fullgrad, rescaled_sum, whole_pass
@@ -234,3 +235,12 @@ def test_nothing_is_left_on_the_network_after_an_error() -> None:
 def test_a_network_in_training_mode_is_refused_because_its_images_would_mix() -> None:
     with pytest.raises(PastaError, match="evaluation mode"):
         whole_pass(View(residual().train()), pictures(3, 64), TARGETS)
+
+
+def test_weights_that_are_standardised_on_the_way_are_no_images() -> None:
+    """NFNets standardise their weights by a batch norm in training mode."""
+    import timm
+
+    network = timm.create_model("nfnet_f0", num_classes=3).eval()
+    maps, statuses = explain(network, pictures(1, 64), [0], ["fullgrad"], return_status=True)
+    assert statuses["fullgrad"] == ["ok"] and maps["fullgrad"].max() == 1

@@ -147,4 +147,4 @@ def test_gradients_and_flags_of_the_model_are_left_as_they_were() -> None:
 
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(PastaError, match="Did you mean 'grad-cam'"):
-        explain(SmallNet(), pictures(1), [0], target_layer="last", backend="gradcam")  # type: ignore[arg-type]
+        explain(SmallNet(), pictures(1), [0], target_layer="last", backend="gradcam")  # type: ignore[call-overload]

@@ -11,6 +11,7 @@ import torch
 import torchvision
 from torch import Tensor, nn
 
+from pasta import explain
 from pasta.errors import PastaError
 from pasta.explanations.base import View
 from pasta.explanations.layers import (
@@ -280,3 +281,115 @@ def test_tokens_that_fill_no_grid_are_an_error() -> None:
 def test_a_layer_without_places_is_an_error() -> None:
     with pytest.raises(PastaError, match=r"\(2, 5\), which is neither maps nor tokens"):
         AnyLayout(Tokens(), last=False)(torch.zeros(2, 5))
+
+
+# Images that are no squares, networks of Hugging Face, layers that come too early
+
+
+def eigencam(network: nn.Module, images: Tensor, **options: Any) -> Any:
+    return explain(network, images, [0] * len(images), ["eigencam"], **options)["eigencam"]
+
+
+@pytest.mark.parametrize("size", [(64, 256), (256, 64), (96, 160), (64, 64)])
+def test_the_grid_of_tokens_follows_the_shape_of_the_image(size: tuple[int, int]) -> None:
+    """At 64 x 256 there are as many tokens as at 128 x 128, for which the network was made."""
+    network = timm_network("vit_tiny_patch16_224", img_size=128, dynamic_img_size=True)
+    rows, columns = size[0] // 16, size[1] // 16
+
+    def expected(tokens: Tensor) -> Tensor:
+        return tokens[:, 1:].transpose(1, 2).reshape(len(tokens), -1, rows, columns)
+
+    images = torch.rand(2, 3, *size, generator=torch.Generator().manual_seed(0))
+    assert (eigencam(network, images) == eigencam(network, images, reshape=expected)).all()
+
+
+def test_tokens_of_a_known_image_need_no_known_prefix() -> None:
+    tokens = torch.arange(66.0)[None, :, None]
+    assert Tokens(image=(64, 256))(tokens).shape == (1, 1, 4, 16)
+    assert Tokens(image=(64, 256))(tokens)[0, 0, 0, 0] == 2
+    assert Tokens(prefix=2, image=(100, 100))(tokens).shape == (1, 1, 8, 8)
+    with pytest.raises(PastaError, match="pass a reshape"):
+        Tokens(prefix=1, image=(64, 256))(tokens)
+
+
+class Logits(nn.Module):
+    """What everybody writes around a classifier of Hugging Face."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, images: Tensor) -> Tensor:
+        logits: Tensor = self.model(images).logits
+        return logits
+
+
+def hugging_face(name: str) -> nn.Module:
+    import transformers
+
+    small: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    tokens: dict[str, Any] = {**small, "image_size": 64, "patch_size": 16, "intermediate_size": 16}
+    known: dict[str, dict[str, Any]] = {
+        "Swin": {
+            **{"image_size": 64, "embed_dim": 8, "depths": [1, 1], "num_heads": [2, 2]},
+            "window_size": 4,
+        },
+        "ViT": tokens,
+        "Dinov2": tokens,
+        "ConvNext": {"hidden_sizes": [8, 16], "depths": [1, 1], "num_stages": 2},
+        "ResNet": {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1]},
+    }
+    config = getattr(transformers, f"{name}Config")(num_labels=3, **known[name])
+    torch.manual_seed(0)
+    return Logits(getattr(transformers, f"{name}ForImageClassification")(config)).eval()
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("Swin", "swin.encoder.layers.1.blocks.0.layernorm_before"),
+        ("ViT", "vit.layers.1.layernorm_before"),
+        ("Dinov2", "dinov2.encoder.layer.1.norm1"),
+        ("ConvNext", "convnext.encoder.stages.1"),
+        ("ResNet", "resnet.encoder.stages.1"),
+    ],
+)
+def test_networks_of_hugging_face_are_explained(name: str, layer: str) -> None:
+    network = hugging_face(name)
+    assert name_of(network, find_layer(network)[0]) == f"model.{layer}"
+    methods = ["gradcam", "ablationcam", "eigencam"]
+    maps, statuses = explain(network, pictures(2, 64), [0, 1], methods, return_status=True)
+    assert all(one.shape == (2, 64, 64) for one in maps.values())
+    assert statuses["ablationcam"] == ["ok", "ok"] and statuses["eigencam"] == ["ok", "ok"]
+
+
+class TableOfBiases(nn.Module):
+    """Gives something like maps that belongs to no image."""
+
+    def forward(self) -> Tensor:
+        return torch.ones(1, 2, 9, 9)
+
+
+class Biased(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.biases, self.head = nn.Conv2d(3, 4, 3), TableOfBiases(), nn.Linear(4, 3)
+
+    def forward(self, images: Tensor) -> Tensor:
+        found = self.first(images).mean((2, 3)) * self.biases().mean()
+        logits: Tensor = self.head(found)
+        return logits
+
+
+def test_the_rule_passes_over_what_belongs_to_no_image() -> None:
+    network = Biased().eval()
+    assert find_layer(network)[0] is network.first
+
+
+def test_a_layer_at_the_beginning_of_a_network_is_told() -> None:
+    network = timm_network("crossvit_tiny_240")
+    with pytest.warns(UserWarning, match=r"patch_embed\.1\.proj, lies at its beginning"):
+        find_layer(network)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        find_layer(SmallNet())

@@ -121,7 +121,7 @@ def test_values_are_those_of_evaluate(
         model=ours.view("resnet50").network,
         images=subject.images(slice(0, NUMBER)),
         targets=[WORDS.class_index(one) for one in ("cat", "dog") * 3],
-        seed=PARAMS.seed,
+        seed=PARAMS.seeds.measuring,
         **options,
     )
     np.testing.assert_allclose(found["value"], expected, rtol=1e-6, atol=1e-9)
@@ -135,7 +135,11 @@ def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
 
     def explain(images: Tensor, targets: Tensor) -> Any:
         work = Work(
-            view, lambda part: images[part], targets, PARAMS.explanations.methods, PARAMS.seed
+            view,
+            lambda part: images[part],
+            targets,
+            PARAMS.explanations.methods,
+            PARAMS.seeds.explaining,
         )
         return np.concatenate([part.raw for part in attributions(work, ["gradcam"])])
 
@@ -145,7 +149,7 @@ def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
         images=subject.images(slice(0, NUMBER)),
         targets=subject.targets,
         explainer=explain,
-        seed=PARAMS.seed,
+        seed=PARAMS.seeds.measuring,
         samples=3,
     )
     np.testing.assert_allclose(found["value"], expected, rtol=1e-4)

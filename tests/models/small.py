@@ -42,4 +42,4 @@ def tiny_group(root: Path, dataset: str = "monumai") -> Group:
 def tiny_data(root: Path, dataset: str = "monumai") -> TrainingData:
     """Its images, ready for training."""
     group, params = tiny_group(root, dataset), profile()
-    return TrainingData(open_dataset(group.images), params.seed, params, root)
+    return TrainingData(open_dataset(group.images), params.seeds.training, params, root)

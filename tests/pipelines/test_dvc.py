@@ -28,7 +28,16 @@ PLUMBING = [
         Path("pasta") / f"{name}.py"
         for name in (
             *("__init__", "compute", "config", "contracts", "errors", "git", "layout"),
-            *("name_clash", "paths", "processes", "progress", "registry", "resume", "sections"),
+            *(
+                "name_clash",
+                "paths",
+                "pinned",
+                "processes",
+                "progress",
+                "registry",
+                "resume",
+                "sections",
+            ),
             *("stage", "store", "tables", "text_files", "tracking"),
         )
     ),
@@ -108,6 +117,30 @@ def test_parameters_of_stages_are_in_every_profile(profile: str) -> None:
                 for step in key.replace("${key}", str(item)).split("."):
                     assert step in value, f"{name}: {key} is not in the profile {profile}"
                     value = value[step]
+
+
+# Seeds in modules that a stage imports, in functions that it does not call.
+NOT_CALLED = {
+    "gallery": {"drawing", "splitting"},
+    "votes": {"simulating"},
+    "applications": {"explaining"},
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_declares_the_seeds_that_it_reads_and_no_others(name: str) -> None:
+    declared = {key for key in STAGES[name].get("params", []) if key.startswith("seed")}
+    code = [(ROOT / file).read_text() for file in reached(ROOT / f"pipelines/{name}.py", ROOT)]
+    read = {found for text in code for found in re.findall(r"params\.seeds\.(\w+)", text)}
+    assert declared == {f"seeds.{one}" for one in read - NOT_CALLED.get(name, set())}
+
+
+def test_training_anew_redraws_nothing() -> None:
+    """`dvc exp run -S seeds.training=1`."""
+    drawn = {"images"}
+    for seed in ("training", "explaining", "measuring", "simulating", "analysing"):
+        readers = {name for name in STAGES if f"seeds.{seed}" in STAGES[name].get("params", [])}
+        assert readers and not readers & drawn
 
 
 def test_every_data_folder_a_stage_reads_is_made_by_a_stage() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import mlflow
@@ -16,11 +17,14 @@ from PIL import Image
 from ruamel.yaml import YAML
 
 from pasta import store, tables
+from pasta.errors import InputError
 from pasta.layout import find_group, groups
 from pasta.models.catalog import ORDER
+from pasta.pinned import require_inputs, stage_inputs, stage_names
 from pasta.studies.ratings import tables as rating_tables
 from pasta.tracking import locked_md5s
 from tests.conftest import Runner, copy_project, runner
+from tests.readme import readme_blocks
 
 DATASETS = ("catsdogscars", "pascalpart", "monumai", "coco")
 REPORTS = (
@@ -316,6 +320,79 @@ def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> No
     assert len(tasks) == pd.read_csv(project / "plan.csv")["sample_id"].nunique()
     with Image.open(project / tasks[0]["data"]["strong_changed"].partition("=")[2]) as picture:
         assert picture.width > 300
+
+
+def test_the_commands_of_the_readme_run_as_printed(
+    run: Runner, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_what_a_reader_has(project, run)
+    for block in readme_blocks():
+        if block.language == "sh" and block.not_run is None:
+            for command in block.commands:
+                if command[0] != "make":  # `make ui` stays
+                    done = run(*command)
+                    assert "Warning" not in done.stderr, command
+    monkeypatch.chdir(project)
+    (score,) = [block for block in readme_blocks() if "PastaScore" in block.text]
+    names = {"image": np.zeros((96, 96, 3), np.uint8), "heatmap": np.eye(96)}
+    exec(compile(score.text, f"README.md:{score.line}", "exec"), names)  # noqa: S102
+    (curl,) = [one for block in readme_blocks() for one in block.commands if one[0] == "curl"]
+    request = json.loads(curl[curl.index("-d") + 1])
+    mlflow.set_tracking_uri(f"sqlite:///{project / 'mlflow.db'}")
+    served = mlflow.pyfunc.load_model("models:/pasta-score/1")
+    (answer,) = served.predict(request["dataframe_records"], params=request["params"])
+    assert answer["question"] == "Q1" and 1 <= answer["score"] <= 5
+
+
+def _write_what_a_reader_has(project: Path, run: Runner) -> None:
+    """Files by the names that the README uses."""
+    random = np.random.default_rng(0)
+    pixels = random.integers(0, 256, (90, 120, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(project / "photo.jpg")
+    (project / "my-method").mkdir()
+    Image.fromarray(pixels[:90, :90]).save(project / "my-method/coco_1_workplace.png")
+    np.save(project / "my-method/coco_1_workplace.npy", random.random((90, 90)))
+    np.save(project / "maps.npy", random.random((3, 10, 10)))
+    np.save(project / "images.npy", random.random((3, 3, 10, 10), dtype=np.float32))
+    (project / "mymodel.py").write_text(
+        "import torch\n\n\ndef load():\n"
+        "    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(300, 4))\n"
+    )
+    run("pasta", "study", "ratings", "simulate", "reader", "--samples", "4", "--seed", "9")
+    votes = pd.read_csv(project / "reader/votes.csv")
+    votes[["sample_id", "annotator_id", "question", "rating"]].to_csv(
+        project / "ratings.csv", index=False
+    )
+    (project / "people.csv").write_bytes((project / "reader/annotators.csv").read_bytes())
+    (project / "votes.csv").write_bytes((project / "reader/votes.csv").read_bytes())
+
+
+def test_every_stage_notices_a_flipped_byte_in_any_kind_of_file_that_it_reads(
+    run: Runner, project: Path
+) -> None:
+    for stage in stage_names(project):
+        require_inputs(stage, project)
+        for file in _one_of_each_kind(project / path for path in stage_inputs(stage, project)):
+            before = file.read_bytes()
+            damaged = bytearray(before)
+            damaged[len(damaged) // 2] ^= 1
+            file.write_bytes(damaged)
+            with pytest.raises(InputError, match="was changed after it was made") as caught:
+                require_inputs(stage, project)
+            file.write_bytes(before)
+            assert caught.value.file in (file, file.parent), stage
+
+
+def _one_of_each_kind(places: Iterable[Path]) -> list[Path]:
+    """A file of each suffix in each of these places that stages have made."""
+    made = [place for place in places if {"data", "figures"} & set(place.parts)]
+    found = {
+        (place, file.suffix): file
+        for place in made
+        for file in ([place] if place.is_file() else sorted(place.rglob("*")))
+        if file.is_file() and file.stat().st_size
+    }
+    return list(found.values())
 
 
 def test_a_change_of_a_helper_far_from_the_method_gives_new_maps(

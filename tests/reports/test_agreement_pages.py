@@ -53,7 +53,7 @@ def tables() -> Tables:
 
 @pytest.fixture(scope="module")
 def report(tables: Tables) -> Report:
-    return agreement_report(tables, simulated=False, questions={})
+    return agreement_report(tables, simulated=False)
 
 
 def test_the_report_has_the_numbers_of_the_tables(tables: Tables, report: Report) -> None:
@@ -115,7 +115,7 @@ def test_a_report_from_csv_files_is_the_same(
     for name, table in tables.items():
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     again = {name: pd.read_csv(tmp_path / f"{name}.csv") for name in tables}
-    assert said(agreement_report(again, simulated=False, questions={})) == said(report)
+    assert said(agreement_report(again, simulated=False)) == said(report)
 
 
 @cache
@@ -124,7 +124,7 @@ def lacking_report(make: Callable[..., Frames]) -> Report:
     name = next(name for name, lack in LACKS.items() if lack.make is make)
     (ratings, people, samples), _ = lacking(name)
     tables = agreement_and_bias(ratings, people, samples)
-    return agreement_report(tables, simulated=False, questions={})
+    return agreement_report(tables, simulated=False)
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -140,6 +140,15 @@ def test_the_report_says_what_is_missing_and_can_be_drawn(name: str) -> None:
         text = printed(report)
         assert lack.words in text
         assert "Own words and boxes." not in text, "nothing is known about them"
+
+
+def test_a_report_on_anonymous_votes_counts_and_names_nobody() -> None:
+    report = lacking_report(LACKS["anonymous"].make)
+    values = report.content
+    assert values["annotators"] is None and values["study"].startswith("Anonymous people gave")
+    assert values["look_at"] == "" and values["mode"] == ""
+    assert not values["profiles"]["known"] and values["profiles"]["named"] == []
+    assert "a00" not in repr(values)
 
 
 def test_names_in_any_script_are_printed_without_a_warning() -> None:

@@ -18,7 +18,9 @@ from pasta.explanations.catalog import METHODS
 from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
 from pasta.models.base import MODELS
 from pasta.paths import DATA, HEADLINES
-from reports.source.catalog import build, names, provenance, search
+from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.source import Source, write_source
+from reports.source.catalog import build, describe_questions, names, provenance, search
 from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
@@ -37,6 +39,7 @@ from tests.reports.applications_made_up import steering
 from tests.reports.studies import said
 from tests.studies.ratings.analysed import agreement_and_bias
 
+PEOPLE, SIMULATED = Source("people", "1234567890abcdef"), Source("simulated", "fedcba0987654321")
 LOCK = """\
 stages:
   votes@ratings:
@@ -87,7 +90,8 @@ def root(tmp_path: Path) -> Path:
         data / "analyse/agreement",
     )
     store.write_csvs(steering(), data / "applications/steering")
-    store.write_json({"simulated": 0}, data / "votes/ratings/annotations.json")
+    for folder in ("votes/ratings", "analyse/bias", "analyse/agreement", "applications/steering"):
+        write_source(PEOPLE, data / folder)
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "params.yaml", "dvc.yaml")
     git(tmp_path, "commit", "-q", "-m", "start")
@@ -114,14 +118,62 @@ def test_a_report_is_built_from_what_is_there_twice_the_same(name: str, root: Pa
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_the_title_page_names_commit_profile_versions_and_where_the_runs_are(root: Path) -> None:
-    pdf = pypdfium2.PdfDocument(build("agreement", root))
-    title = pdf[0].get_textpage().get_text_range()
+def pages(file: Path) -> list[str]:
+    """The text of each page."""
+    pdf = pypdfium2.PdfDocument(file)
+    found = [page.get_textpage().get_text_range() for page in pdf]
     pdf.close()
+    return found
+
+
+def test_the_end_names_commit_profile_votes_versions_and_where_the_runs_are(root: Path) -> None:
+    said = "".join(pages(build("agreement", root))[-2:])
     commit = git(root, "rev-parse", "HEAD")
-    assert commit[:12] in title and "demo" in title and "simulated votes" not in title
-    assert "votes/ratings · 0123456789" in title and "analyse/agreement · fedcba9876" in title
-    assert "analyse@agreement" in title
+    assert commit[:12] in said and "demo" in said and "simulated votes" not in said
+    assert "people's votes 1234567890" in said
+    assert "votes/ratings · 0123456789" in said and "analyse/agreement · fedcba9876" in said
+    assert "analyse@agreement" in said
+    inputs = pd.read_csv(root / "reports/tables/agreement/inputs.csv")
+    assert inputs["stage"].tolist() == ["votes@ratings", "analyse@agreement"]
+
+
+def test_people_s_votes_are_not_mixed_with_results_of_simulated_ones(root: Path) -> None:
+    """The votes are people's, but steering still has a score that learned from simulated ones."""
+    write_source(SIMULATED, root / DATA / "applications/steering")
+    build("agreement", root)  # does not use steering
+    for name in ("overview", "applications"):
+        with pytest.raises(PastaError, match=r"steering from simulated votes fedcba0987.*repro"):
+            build(name, root)
+        assert not (root / f"reports/{name}.pdf").exists()
+
+
+def test_results_of_earlier_votes_of_the_same_people_are_refused_too(root: Path) -> None:
+    write_source(Source("people", "0000000000"), root / DATA / "votes/ratings")
+    with pytest.raises(PastaError, match="votes/ratings from people's votes 0000000000"):
+        build("agreement", root)
+    (root / DATA / "analyse/bias/source.json").unlink()
+    with pytest.raises(PastaError, match=r"analyse/bias: there is no source.json"):
+        build("agreement", root)
+
+
+def test_stale_inputs_are_marked_on_every_page_and_named_at_the_end(root: Path) -> None:
+    found = pages(build("agreement", root, stale=["score", "votes@ratings"]))
+    assert len(found) > 2 and all("Not up to date" in page for page in found)
+    assert "votes@ratings" in "".join(found[-2:])
+    assert not any("Not up to date" in page for page in pages(build("agreement", root)))
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_report_says_what_each_question_asks_and_that_images_are_drawn(
+    name: str, root: Path
+) -> None:
+    said = " ".join("".join(pages(build(name, root))).split())
+    for words in ("light perturbations", "strong perturbations", "from the most difficult to"):
+        assert words in said
+    assert "images are drawings" in said
+    for version in ("p1", "p2"):
+        asked = [one["words"] for one in describe_questions(load_protocol(version))]
+        assert len(asked) == len(set(asked)) == 9
 
 
 def test_an_unknown_report_is_an_error_that_names_the_nearest(root: Path) -> None:
@@ -138,6 +190,7 @@ def test_a_report_reads_nothing_that_it_does_not_declare(
     for folder in (*ANALYSES, SCORE, *APPLICATIONS):
         if not (root / DATA / folder).is_dir():
             store.write_csvs({"missing": table}, root / DATA / folder)
+            write_source(PEOPLE, root / DATA / folder)
     read, before = [], store.read_csvs
 
     def recorded(folder: Path) -> dict[str, pd.DataFrame]:
@@ -154,8 +207,6 @@ def test_without_a_declaration_a_folder_is_not_looked_into(root: Path) -> None:
     found = Data(root, ("analyse/agreement",))
     assert set(found.parts) == {"agreement"} and "model" not in found.parts["agreement"]
     assert found.applications == {} and beside_papers(found.parts, found.applications) == {}
-    with pytest.raises(LookupError, match="votes"):
-        assert found.simulated
     with pytest.raises(PastaError, match="no tables yet"):
         store.read_csvs(root / DATA / "nothing")
 
@@ -194,11 +245,11 @@ def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
 
 
 def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
-    for expression in provenance(root, (VOTES,))["Runs (MLflow search)"]:
-        stage, commit = parsed(expression)
-        assert (stage["key"], stage["value"]) == ("stage", "votes@ratings")
-        assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
-    assert parsed(search("analyse@bias", None))
+    found = provenance(root, (VOTES,))
+    [commit] = parsed(str(found["Runs (MLflow search)"]))
+    assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
+    assert found["Stages (tags.stage)"] == "votes@ratings"
+    assert parsed(search(None))
 
 
 @pytest.mark.parametrize("version", ["p1", "p2"])
@@ -210,7 +261,6 @@ def test_reports_use_the_protocol_of_the_study(version: str, root: Path) -> None
     (root / "params.yaml").write_text(text.replace("  question: Q1", "  question: Q5"))
     asked = Data(root, ()).protocol.question("Q5")
     assert asked.direction == {"p1": 1, "p2": -1}[version]
-    assert asked.wording in said(made("agreement", root))
     used = said(made("applications", root))
     assert asked.wording in used
     turned = made("applications", root).content["asked"]["turned"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+import pypdfium2
 import pytest
 
 from pasta.studies.ratings.analyses.preference import preference_tables
@@ -85,7 +86,10 @@ def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     text = printed(document)
     assert "quadratic kappa of" in text and "liked m" in text and "Spearman's rho" in text
     assert text.count("Missing.") == 0 and "**" not in text
-    assert len(figures(document.content)) == 2
+    assert len(figures(document.content)) == 3
+    first = pypdfium2.PdfDocument(compile_pdf(document, {}))[0].get_textpage().get_text_range()
+    assert [number["value"] in first for number in document.content["numbers"]] == [True] * 3
+    assert "Figure 3" in first
     again = report(parts, True, uses, before={})
     assert compile_pdf(document, {}) == compile_pdf(again, {})
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from pasta import store, tables
-from pasta.commands.report import stage_names
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA
@@ -21,21 +20,6 @@ from tests.conftest import ROOT
 
 def test_reports_read_the_analyses_that_there_are() -> None:
     assert {f"analyse/{name}" for name in analyse.ANALYSES} == set(data.ANALYSES)
-
-
-def test_stages_of_many_items_have_a_name_for_each(tmp_path: Path) -> None:
-    (tmp_path / "params.yaml").write_text("models: {coco: {x: 1}, monumai: {x: 2}}\na: {b: [u]}\n")
-    (tmp_path / "dvc.yaml").write_text(
-        "stages:\n  votes: {cmd: x}\n"
-        "  train: {foreach: '${models}', do: {cmd: x}}\n"
-        "  nested: {foreach: '${a.b}', do: {cmd: x}}\n"
-        "  analyse: {foreach: [bias, dataset], do: {cmd: x}}\n"
-        "  report: {foreach: {score: {deps: []}}, do: {cmd: x}}\n"
-    )
-    assert stage_names(tmp_path) == [
-        "votes", "train@coco", "train@monumai", "nested@u", "analyse@bias", "analyse@dataset",
-        "report@score",
-    ]  # fmt: skip
 
 
 def test_preferences_are_turned_as_the_protocol_of_the_study_says(
@@ -66,6 +50,7 @@ def test_preferences_are_turned_as_the_protocol_of_the_study_says(
         rating_tables.RANKED.name: pd.DataFrame(
             columns=["annotator_id", "question", "item", "position"]
         ).astype({"position": float}),
+        rating_tables.ANNOTATORS.name: pd.DataFrame({"annotator_id": [f"a{n}" for n in range(4)]}),
         tables.EXPLANATIONS.name: samples.assign(kind="saliency"),
     }
     monkeypatch.setattr(store, "read", lambda path, table: read[table.name])  # noqa: ARG005

@@ -118,7 +118,7 @@ def test_two_builds_are_byte_equal_and_chapters_are_bookmarks(tmp_path: Path) ->
     pdf = pypdfium2.PdfDocument(first)
     marks = [item.get_title() for item in pdf.get_toc()]
     pdf.close()
-    assert marks == ["Agreement", "In detail"]
+    assert marks == ["Agreement", "In detail", "From what this was made"]
 
 
 def test_numbers_in_tables_are_rounded_and_missing_ones_are_dashes() -> None:

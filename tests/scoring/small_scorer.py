@@ -16,6 +16,7 @@ from pasta.embedding.inputs import classes_of, label_order, render, with_label
 from pasta.models.clip import ABOUT, FOLDER, ClipEncoder, open_model, save_clip
 from pasta.scoring import stored as scorer_folder
 from pasta.scoring.base import SCORERS, Fitted, Rated
+from pasta.scoring.image_statistics import image_statistics
 from pasta.scoring.ood import FamiliarRegion, fit_region
 from pasta.scoring.settings import PenaltyParams
 from pasta.seeds import generator
@@ -37,8 +38,8 @@ def silent(*words: Any) -> None:
     """Progress that nobody looks at."""
 
 
-def tiny(seed: int = 1) -> OpenClip:
-    model, tokenizer = open_model("pasta-tiny", None, SIDE, seed=seed)
+def tiny(seed: int = 1, side: int = SIDE) -> OpenClip:
+    model, tokenizer = open_model("pasta-tiny", None, side, seed=seed)
     return OpenClip(ClipEncoder(model, tokenizer, "pasta-tiny/random"), "tiny-clip")
 
 
@@ -48,7 +49,7 @@ def make_root(root: Path, encoder: OpenClip) -> Path:
     for name in ("dvc.yaml", "params.yaml"):
         (root / name).touch()
     save_clip(encoder.clip.model, root / FOLDER)
-    store.write_json({"md5": encoder.md5, "image_size": SIDE}, root / FOLDER / ABOUT)
+    store.write_json({"md5": encoder.md5, "image_size": encoder.size}, root / FOLDER / ABOUT)
     return root
 
 
@@ -82,6 +83,7 @@ def make_scorer(
     scorer: str = "ordinal",
     with_labels: bool = True,
     keep: list[Fitted] | None = None,
+    settings: Any = ORDINAL,
     **changes: Any,
 ) -> Path:
     """Learn random ratings and store the scorer where the project keeps it.
@@ -93,12 +95,13 @@ def make_scorer(
     floats = images.transpose(0, 3, 1, 2).astype(np.float32) / 255
     shown = render(floats, heat(number), False, SETTINGS)
     vectors = np.asarray(encoder.images(torch.from_numpy(shown).float() / 255), np.float32)
-    features = with_label(vectors, labels(number), CLASSES) if with_labels else vectors
+    named = [None if row % 5 == 0 else label for row, label in enumerate(labels(number))]
+    features = with_label(vectors, named, CLASSES) if with_labels else vectors
     votes = generator(0, "votes").integers(0, 5, (number, len(QUESTIONS), 5))
     counts = (votes[..., None] == np.arange(5)).sum(axis=2).astype(np.int64)
     rated = Rated(features, counts, (votes.mean(axis=2) + 1).astype(np.float32))
     half = np.arange(number) % 2 == 0
-    chosen: Any = ORDINAL if scorer == "ordinal" else PenaltyParams(alpha=1.0)
+    chosen: Any = settings if scorer == "ordinal" else PenaltyParams(alpha=1.0)
     fitted: Fitted = SCORERS[scorer].fit(rated.at(half), rated.at(~half), chosen, 0)
     techniques = TECHNIQUES * IMAGES
     if keep is not None:
@@ -110,13 +113,20 @@ def make_scorer(
         "encoder": about(encoder),
         "preprocessing": SETTINGS,
         "labels": KNOWN if with_labels else None,
+        "label_dropout": 0.2,
+        "encoder_folder": root / FOLDER if (root / FOLDER).is_dir() else None,
         "training": {"votes.parquet": "0" * 32},
-        "metrics": {"Q1": {"qwk": 0.0}},
+        "metrics": {"Q1": {"qwk": 0.6}, "Q2": {"qwk": 0.6}, "Q3": {"qwk": 0.1}},
         "techniques": scorer_folder.technique_means(
             fitted.predict(features).stars, QUESTIONS, techniques
         ),
         "familiar": {
-            "saliency": fit_region(vectors, [f"{row}" for row in np.arange(number) // 3]),
+            "saliency": fit_region(vectors, [f"{row}" for row in np.arange(number) // 3], 0.01),
+            "image": fit_region(
+                image_statistics(torch.from_numpy(pictures(200)).permute(0, 3, 1, 2), SIDE),
+                range(200),
+                0.04,
+            ),
             "concept": FamiliarRegion(
                 np.zeros(encoder.width, np.float32), np.eye(encoder.width, dtype=np.float32), 2.0
             ),

@@ -51,6 +51,32 @@ def test_the_quantus_metric_shows_maps_as_people_see_them(score: PastaScore) -> 
     assert mean(None, images(), TARGETS, raw) == [pytest.approx(np.mean(found), abs=1e-3)]
 
 
+def test_attributions_may_have_their_channels_last(score: PastaScore) -> None:
+    metric = QuantusPastaScore(score, CLASSES, "catsdogscars")
+    shares = np.array([0.5, 0.3, 0.2], np.float32)
+    colours = heat(4)[..., None] * shares  # (n, height, width, channels)
+    for maps in (colours, heat(4)[..., None], heat(4)):
+        found = metric(None, pictures(4), TARGETS, maps, channel_first=False)
+        assert found == pytest.approx(expected(score), abs=1e-3)
+    first = colours.transpose(0, 3, 1, 2)
+    found = metric(None, images(), TARGETS, first, channel_first=True)
+    assert found == pytest.approx(expected(score), abs=1e-3)
+
+
+def test_quantus_can_ask_what_kind_of_metric_it_is(score: PastaScore) -> None:
+    from quantus.metrics.robustness.max_sensitivity import MaxSensitivity
+
+    metric = QuantusPastaScore(score, CLASSES)
+    other = MaxSensitivity(disable_warnings=True)
+    for name in (
+        *("score_direction", "evaluation_category", "data_applicability", "model_applicability"),
+    ):
+        own, theirs = getattr(metric, name), getattr(other, name)
+        kinds = [one if isinstance(one, set) else {one} for one in (own, theirs)]
+        assert {type(one) for one in kinds[0]} == {type(one) for one in kinds[1]}
+    assert metric.score_direction.value == ("higher" if score.direction > 0 else "lower")
+
+
 def test_the_quantus_metric_asks_for_explanations_and_undoes_normalisation(
     score: PastaScore,
 ) -> None:
@@ -79,8 +105,10 @@ def test_the_quantus_metric_names_bad_input(score: PastaScore) -> None:
     with pytest.raises(PastaError, match="before it was normalised"):
         metric(None, 3 * images() - 1, TARGETS, heat(4))
     plain = QuantusPastaScore(score, CLASSES, normalise=False)
-    with pytest.raises(PastaError, match="expected 0 to 1"):
-        plain(None, images(), TARGETS, 2 * heat(4))
+    with pytest.raises(PastaError, match="map 0: 1024 of 1024 values are NaN"):
+        plain(None, images(), TARGETS, heat(4) * np.nan)
+    doubled = plain(None, images(), TARGETS, 2 * heat(4))
+    assert doubled == pytest.approx(plain(None, images(), TARGETS, heat(4)), abs=1e-4)
 
 
 def test_it_goes_into_quantus_evaluate_like_its_own_metrics(score: PastaScore) -> None:

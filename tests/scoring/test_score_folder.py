@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,11 +17,18 @@ import pytest
 from pasta.embedding.encoders import OpenClip
 from pasta.errors import InputError, PastaError
 from pasta.scoring.base import Fitted
-from pasta.scoring.ood import FamiliarRegion, fit_region, surprisingly_many
-from pasta.scoring.score import PastaScore
+from pasta.scoring.ood import FamiliarRegion, fit_region
+from pasta.scoring.score import PastaScore, Score
 from pasta.scoring.stored import CARD, WEIGHTS, load_scorer, technique_means
-from tests.conftest import names
-from tests.scoring.small_scorer import NUMBER_OF_CLASSES, make_root, make_scorer, tiny
+from tests.conftest import ROOT, names
+from tests.scoring.small_scorer import (
+    NUMBER_OF_CLASSES,
+    heat,
+    make_root,
+    make_scorer,
+    pictures,
+    tiny,
+)
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +95,7 @@ def test_a_changed_card_is_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda card: card.update(version=1), "has the version 1 .*train the scorer again"),
+        (lambda card: card.update(version=2), "has the version 2 .*train the scorer again"),
         (lambda card: card.pop("version"), "has the version None"),
         (lambda card: card.pop("encoder"), "'encoder' is missing"),
         (lambda card: card["encoder"].pop("md5"), "'encoder.md5' is missing"),
@@ -118,6 +128,48 @@ def test_missing_files_say_what_to_do(folder: Path, tmp_path: Path) -> None:
         load_scorer(folder)
 
 
+ELSEWHERE = """
+import sys
+from pathlib import Path
+import numpy as np
+from pasta import PastaScore
+from pasta.paths import project_root
+from pasta.errors import PastaError
+
+try:
+    inside = project_root()
+except PastaError:
+    inside = None
+assert inside is None, inside
+found = PastaScore.load("Q1", sys.argv[1])(
+    image=np.load("image.npy"), saliency=np.load("map.npy"), label="cat"
+)
+print(found.score)
+"""
+
+
+def test_a_folder_is_enough_to_score_anywhere(folder: Path, tmp_path: Path) -> None:
+    """A copy of the package alone, no checkout around it, no encoder but the one in the folder."""
+    image, saliency = pictures(1)[0], heat(1)[0]
+    expected = PastaScore.load("Q1", folder)(image=image, saliency=saliency, label="cat")
+    place = tmp_path / "elsewhere"
+    shutil.copytree(folder, place / "scorer")
+    shutil.rmtree(tmp_path / "project")
+    shutil.copytree(ROOT / "pasta", place / "pasta", ignore=shutil.ignore_patterns("__pycache__"))
+    np.save(place / "image.npy", image)
+    np.save(place / "map.npy", saliency)
+    run = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, "scorer"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert isinstance(expected, Score)
+    assert float(run.stdout) == pytest.approx(expected.score, abs=1e-4)
+
+
 def test_a_scorer_of_another_encoder_is_refused(folder: Path) -> None:
     other = tiny(seed=2)
     with pytest.raises(PastaError, match=rf"another encoder.*but tiny-clip here has {other.md5}"):
@@ -144,7 +196,7 @@ def test_distances_are_mahalanobis_distances() -> None:
     rng = np.random.default_rng(0)
     mixing = rng.normal(size=(4, 4))
     vectors = (rng.normal(size=(20_000, 4)) @ mixing + 3).astype(np.float32)
-    region = fit_region(vectors, range(len(vectors)))
+    region = fit_region(vectors, range(len(vectors)), alarms=0.01)
     inverse = np.linalg.inv(mixing.T @ mixing)
     away = vectors[:50] - 3
     expected = np.sqrt(np.einsum("ni,ij,nj->n", away, inverse, away))
@@ -168,11 +220,3 @@ def test_what_is_familiar_needs_two_images() -> None:
     same = fit_region(np.ones((4, 2), np.float32), ["a", "a", "b", "b"])
     assert isinstance(same, FamiliarRegion)
     assert same(np.ones((1, 2), np.float32)).all()
-
-
-def test_one_in_a_hundred_is_no_surprise() -> None:
-    assert not surprisingly_many(0, 10)
-    assert not surprisingly_many(1, 100)
-    assert not surprisingly_many(4, 200)
-    assert surprisingly_many(1, 1)
-    assert surprisingly_many(20, 200)

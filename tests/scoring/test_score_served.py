@@ -50,13 +50,13 @@ RECORDS: list[dict[str, Any]] = [
 ]
 GOOD = RECORDS[0]
 BAD: list[tuple[Any, str]] = [
-    ([{**GOOD, "saliency": MAP[:8].tolist()}], "8 x 32 and the image 32 x 32"),
+    ([{**GOOD, "saliency": MAP[0].tolist()}], "it is 32 (expected height x width)"),
     ([{**GOOD, "saliency": [[0.1, 0.2], [0.3]]}], "record 0: saliency: rows of different lengths"),
     ([{**GOOD, "saliency": "@@@"}], "record 0: saliency is text but no base64"),
     ([{**GOOD, "saliency": base64.b64encode(b"abc").decode()}], "saliency is no .npy file"),
     ([{**GOOD, "image": base64.b64encode(b"abc").decode()}], "the image is no picture file"),
     ([{**GOOD, "image": [[300]]}], "expected bytes from 0 to 255"),
-    ([GOOD, {**GOOD, "label": "ct"}], "Did you mean 'cat'"),
+    ([GOOD, {**GOOD, "dataset": "cocoa"}], "Did you mean 'coco'"),
     ([{"image": GOOD["image"], "label": "cat"}], "record 0: expected either image and saliency"),
     ([{"saliency": GOOD["saliency"], "label": "cat"}], "there is a saliency map but no image"),
     ([{"concepts": {"wheel": "much"}, "label": "car"}], "a value is no number"),
@@ -87,6 +87,7 @@ def compare(answers: list[dict[str, Any]], project: Path, question: str = "Q1") 
         assert answer["distribution"] == pytest.approx(one.distribution, abs=1e-4)
         assert answer["interval"] == pytest.approx([one.low, one.high], abs=1e-4)
         assert answer["status"] == "ok"
+        assert (answer["informative"], answer["notes"]) == (one.informative, list(one.notes))
     assert (answers[3]["score"], answers[3]["status"]) == (None, "constant")
     assert {answer["origin"] for answer in answers} == {ORIGIN}
 

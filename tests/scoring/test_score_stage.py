@@ -5,17 +5,23 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from pasta import store
-from pasta.config import load_params, profile_text
+from pasta import store, tables
+from pasta.config import Params, load_params, profile_text
+from pasta.datasets.build import build_dataset
+from pasta.datasets.drawn.source import DrawnSource
 from pasta.layout import Group
 from pasta.scoring.stored import FOLDER, load_scorer
 from pasta.scoring.studies import setups
 from pasta.studies.ratings import tables as rating_tables
 from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.source import describe_source, read_source, write_source
 from pipelines import score as stage
 from tests.conftest import ROOT
+from tests.scoring.small_scorer import make_root, tiny
 from tests.scoring.test_studies import BACKBONES, DATASET, groups, random_votes
 
 __all__ = ["groups"]  # a fixture
@@ -32,11 +38,17 @@ def contents(root: Path) -> dict[str, str]:
     }
 
 
+def _draw(group: Group, params: Params) -> None:
+    """Some images, which say what images look like."""
+    source = DrawnSource(DATASET, 0, (10, 2, 2), 0.0)
+    build_dataset(DATASET, source, source.items(), params.image_size, group.images)
+
+
 @pytest.mark.usefixtures("groups")
 def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "dvc.yaml").touch()
+    make_root(tmp_path, tiny())
     (tmp_path / "params.yaml").write_text(profile_text("ci", ROOT))
     params = load_params(tmp_path / "params.yaml")
     scoring = params.scoring.model_copy(update={"scorers": SCORERS})
@@ -46,8 +58,14 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     folder = tmp_path / "pipelines/data/votes/ratings"
     store.write(votes, folder / "votes.parquet", rating_tables.VOTES)
     store.write(aggregate(votes), folder / "labels.parquet", rating_tables.LABELS)
+    flags = {"anonymous": False, "simulated": True}
+    people = [{"annotator_id": name, **flags} for name in votes["annotator_id"].unique()]
+    annotators = rating_tables.ANNOTATORS.frame(people)
+    store.write(annotators, folder / "annotators.parquet", rating_tables.ANNOTATORS)
+    write_source(describe_source(folder, 0), folder)
     for group in found:
         group.embeddings.mkdir(parents=True)
+    _draw(found[0], params)
     wanted = [one for one in setups(params.embedding, scoring) if one.study == "main"]
     wanted = [one for one in wanted if one.scorer in SCORERS]
     logged: list[Path] = []
@@ -64,16 +82,38 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
         "pipelines/data/score/score_results.parquet",
         "pipelines/data/score/summary.csv",
         "pipelines/data/score/differences.csv",
+        "pipelines/data/score/predictions.csv",
+        "pipelines/data/score/source.json",
         "pipelines/data/score/score.json",
         "pipelines/data/score/public/scorer.json",
         "pipelines/data/score/public/weights.safetensors",
+        "pipelines/data/score/public/encoder/clip.json",
+        "pipelines/data/score/public/encoder/weights.safetensors",
         "reports/figures/score.svg",
     }
     stage.main()
     assert contents(tmp_path) == first
     for name in first:
         assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
+    assert read_source(tmp_path / "pipelines/data/score") == read_source(folder)
+    _check_predictions(tmp_path / "pipelines/data/score", params.scoring.public.scorer)
     card = load_scorer(tmp_path / FOLDER).card
     assert "pipelines/data/votes/ratings/labels.parquet" in card.training
+    assert set(card.familiar) == {"image", "saliency"}
+    assert card.labels is not None and card.labels.dropout == 0.2
+    assert all(isinstance(card.kappa(question), float) for question in card.questions)
     assert logged == 2 * [tmp_path / FOLDER]
     assert not list((tmp_path / "pipelines/data/units").glob("*"))
+
+
+def _check_predictions(folder: Path, scorer: str) -> None:
+    """They are those of the runs: their mean squared errors are the ones in the table."""
+    found = pd.read_csv(folder / "predictions.csv")
+    assert not found.duplicated(["sample_id", "seed", "question"]).any()
+    results = store.read(folder / "score_results.parquet", tables.SCORE_RESULTS)
+    own = results[(results["level"] == scorer) & (results["measure"] == "mse")]
+    errors = (found["stars"] - found["label"]).pow(2).groupby([found["question"], found["seed"]])
+    expected = own.set_index(["question", "seed"])["estimate"].sort_index()
+    np.testing.assert_allclose(errors.mean().sort_index(), expected, atol=1e-3)
+    votes = found[[f"n{star}" for star in range(1, 6)]].sum(axis=1)
+    assert (votes > 0).all() and ((found["low"] <= found["high"]) | found["low"].isna()).all()

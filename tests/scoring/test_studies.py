@@ -217,12 +217,12 @@ def test_equal_work_is_done_once_and_every_row_is_there(
             for seed in seeds
         ]
         described = {"scorer": setup.scorer, "encoder": "e", "split": setup.split}
-        return pd.DataFrame(rows).assign(n=9, reason="", **described)
+        return pd.DataFrame(rows).assign(n=9, reason="", **described), pd.DataFrame()
 
     monkeypatch.setenv("PASTA_WORKERS", "1")
     monkeypatch.setattr(studies, "run_setup", run)
     wanted = setups(params.embedding, params.scoring)
-    found = run_setups(groups, labels, wanted, params.scoring, silent)
+    found, _ = run_setups(groups, labels, wanted, params.scoring, silent)
     contracts.check(found, tables.SCORE_RESULTS)
     assert not any(
         one is not other and one[1] == other[1] and one[0].answers(other[0])
@@ -245,17 +245,17 @@ def test_a_killed_stage_goes_on_with_what_is_missing(
 ) -> None:
     monkeypatch.setenv("PASTA_WORKERS", "1")
     wanted, kept = quick(params, "ridge", "global-mean"), KeptUnits(tmp_path / "units")
-    expected = run_setups(groups, labels, wanted, params.scoring, silent)
+    expected, _ = run_setups(groups, labels, wanted, params.scoring, silent)
     run_setups(groups, labels, wanted[:1], params.scoring, silent, kept)
     done: list[str] = []
     real = studies.run_setup
 
-    def counted(material: Material, setup: Setup, *more: Any) -> pd.DataFrame:
+    def counted(material: Material, setup: Setup, *more: Any) -> Any:
         done.append(setup.level)
         return real(material, setup, *more)
 
     monkeypatch.setattr(studies, "run_setup", counted)
-    found = run_setups(groups, labels, wanted, params.scoring, silent, kept)
+    found, _ = run_setups(groups, labels, wanted, params.scoring, silent, kept)
     assert set(done) == {"global-mean"}
     pd.testing.assert_frame_equal(found, expected)
     contracts.check(found, tables.SCORE_RESULTS)
@@ -273,9 +273,9 @@ def test_results_do_not_depend_on_the_number_of_processes(
     monkeypatch.setattr(material_module, "load_embeddings", load_embeddings)
     wanted = quick(params, "ridge", "pasta-linear")
     monkeypatch.setenv("PASTA_WORKERS", "1")
-    alone = run_setups(groups, labels, wanted, params.scoring, silent)
+    alone, _ = run_setups(groups, labels, wanted, params.scoring, silent)
     monkeypatch.setenv("PASTA_WORKERS", "2")
-    beside = run_setups(groups, labels, wanted, params.scoring, silent)
+    beside, _ = run_setups(groups, labels, wanted, params.scoring, silent)
     pd.testing.assert_frame_equal(alone, beside)
 
 

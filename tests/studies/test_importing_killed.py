@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from pasta.studies.base import Frames, Study
-from pasta.studies.batches import list_batches, merged, stored_folders
+from pasta.studies.batches import ledger, list_batches, merged, stored_folders
 from pasta.studies.importing import import_file
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.study import rating_study
@@ -32,13 +32,14 @@ def study_called(name: str) -> Study:
 
 
 # Forks once for each line it reads, so that a start-up is paid only once. The child imports into
-# the folder that the line names; with "fsync 3" in its line it kills itself instead of making its
-# third call of os.fsync, with "event 3" at the third event of the interpreter (a call or a return).
+# the folder that the line names, or withdraws its first batch; with "fsync 3" in its line it kills
+# itself instead of making its third call of os.fsync, with "event 3" at the third event of the
+# interpreter (a call or a return).
 # So a moment is a number of steps, whatever the clock says. The last word is the number of events.
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from pasta.studies.importing import import_file
+from pasta.studies.importing import import_file, withdraw
 from tests.studies.test_importing_killed import OUTSIDE, study_called
 
 events = 0
@@ -55,7 +56,9 @@ def die_at(name, number):
                 die()
         sys.setprofile(count)
         return
-    owner = Path if name == "rename" else os
+    if name == "none":
+        return
+    owner = Path if name in ("rename", "replace") else os
     original, calls = getattr(owner, name), []
     def counted(*arguments, **options):
         calls.append(name)
@@ -69,7 +72,10 @@ for line in sys.stdin:
     child = os.fork()
     if child == 0:
         die_at(name, int(number))
-        import_file(Path(source), study_called(study), Path(root), OUTSIDE)
+        if source == "withdraw":
+            withdraw("1", study_called(study), Path(root), "asked to")
+        else:
+            import_file(Path(source), study_called(study), Path(root), OUTSIDE)
         sys.setprofile(None)
         Path(sys.argv[1]).write_text(str(events))
         os._exit(0)
@@ -107,10 +113,12 @@ class Importer:
             cwd=ROOT,
         )
 
-    def run(self, root: Path, moment: str = "event 0", study: str = "ratings") -> int:
-        """Import the second file, or be killed at a moment; the exit code."""
+    def run(
+        self, root: Path, moment: str = "event 0", study: str = "ratings", withdraw: bool = False
+    ) -> int:
+        """Import the second file or withdraw the first, or be killed at a moment; the exit code."""
         assert self.process.stdin is not None and self.process.stdout is not None
-        source = self.folder / study / "second"
+        source = "withdraw" if withdraw else self.folder / study / "second"
         self.process.stdin.write(f"{study} {source} {root} {moment}\n")
         self.process.stdin.flush()
         return int(self.process.stdout.readline())
@@ -178,3 +186,27 @@ def test_an_import_killed_between_two_steps_is_all_or_nothing(
     assert assert_whole(root, study) == stored
     assert importer.run(root, study=study) == 0
     assert assert_whole(root, study) == 2 and names(root) == ["0001-first", "0002-second"]
+
+
+@pytest.mark.parametrize("study", ["ratings", "toy"])
+@pytest.mark.parametrize(
+    ("moment", "withdrawn"),
+    [("event 1", 0), ("event 60", 0), ("fsync 1", 0), ("replace 1", 0), ("none 0", 1)],
+)
+def test_a_withdrawal_killed_at_any_step_is_all_or_nothing(
+    study: str, moment: str, withdrawn: int, importer: Importer, tmp_path: Path
+) -> None:
+    root = first_batch(importer, tmp_path / "batches", study)
+    assert importer.run(root, study=study) == 0
+    name = study_called(study).main.table.name
+    everything = len(merged(study_called(study), stored_folders(root))[name])
+    killed = importer.run(root, moment, study, withdraw=True)
+    assert killed == (0 if withdrawn else -signal.SIGKILL)
+    left = len(merged(study_called(study), stored_folders(root))[name])
+    share = (len(PEOPLE) - 1) / len(PEOPLE)
+    assert left == (round(everything * share) if withdrawn else everything)
+    assert importer.run(root, study=study, withdraw=True) == 0
+    left = len(merged(study_called(study), stored_folders(root))[name])
+    assert left == round(everything * share)
+    assert ledger(study_called(study), root)["reason"].tolist() == ["asked to", ""]
+    assert not list((root / "0001-first").glob(".*"))

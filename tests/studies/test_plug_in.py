@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner, Result
 
 import pasta.studies
+from pasta.commands import study as commands
 from pasta.commands.study import study_app
 from pasta.config import load_params
 from pasta.contracts import find_problems
@@ -73,6 +77,51 @@ def test_answers_are_checked_imported_once_merged_and_listed_by_the_commands(pro
     import_file(project / "out", STUDY, project / "elsewhere", {})
     again = merged(STUDY, list_batches(project / "elsewhere"))
     pd.testing.assert_frame_equal(again["sounds"], answers["sounds"])
+
+
+def test_a_batch_is_withdrawn_by_its_command(project: Path) -> None:
+    write_simulated(STUDY, simulated(0, seed=4), project)
+    given = write_answers(project / "given", ["ann", "bob"])
+    stored = run("import", str(given), "--no-track").stdout
+    assert "1 simulated sounds give way: tables and reports are made of people's sounds" in stored
+    words = ("withdraw", "1", "--reason", "asked to", "--no-track")
+    assert "withdrew batch 0001-given" in run(*words).stdout
+    assert "1 simulated sounds count now" in run(*words).stdout
+    listed = run("batches").stdout
+    assert "withdrawn" in listed and "asked to" in listed
+    assert "give way" in run("check", str(given)).stdout
+    assert "stored as batch 0002-given" in run("import", str(given), "--no-track").stdout
+    assert "no batch 'given'" in str(run("withdraw", "given").exception)
+
+
+def test_an_import_that_meets_a_running_dvc_says_what_to_do_and_repro_takes_it_up(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dvc(*words: str) -> str:
+        command = [sys.executable, "-m", "dvc", *words]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    monkeypatch.setattr(commands, "_PAUSES", (0.1,))
+    dvc("init", "--no-scm", "--quiet")
+    assert run("import", str(write_answers(project / "first", ["ann"]))).exit_code == 0
+    kept = project / STUDY.batch_folder.with_suffix(".dvc")
+    before = kept.read_text()
+    (project / "dvc.yaml").write_text(
+        "stages:\n  votes:\n    cmd: touch started; until [ -e go ]; do sleep 0.1; done\n"
+        f"    deps: [{STUDY.batch_folder}]\n"
+    )
+    with subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-q"], cwd=project) as running:
+        while not (project / "started").exists():
+            assert running.poll() is None
+            time.sleep(0.05)
+        met = run("import", str(write_answers(project / "second", ["bob"])))
+        (project / "go").touch()
+    assert met.exit_code == 0 and "stored as batch 0002-second" in met.stdout
+    assert "is busy" in met.stderr and "another dvc command is running" in met.stderr
+    assert "next: `dvc repro` takes it up" in met.stdout and kept.read_text() == before
+    dvc("repro", "--quiet")
+    assert kept.read_text() != before and "up to date" in dvc("status")
 
 
 @pytest.mark.parametrize(

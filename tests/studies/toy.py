@@ -28,7 +28,7 @@ def toy_study() -> Study:
         {"sounds": Part(TRIALS, "answer"), "listeners": Part(PEOPLE, "listener")},
         people="listeners",
         optional=TRIAL_OPTIONAL,
-        simulate=lambda groups, params: simulated(len(groups), params.seed),
+        simulate=lambda groups, params: simulated(len(groups), params.seeds.simulating),
     )
 
 

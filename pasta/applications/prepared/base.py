@@ -74,7 +74,7 @@ def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
     ``keys`` names the parameters that ask for so many, for the error if there are too few.
     """
     dataset = open_dataset(group.images)
-    rated = chosen_rows(dataset, params.explanations.images, params.seed)
+    rated = chosen_rows(dataset, params.explanations.images, params.seeds.explaining)
     rest = np.setdiff1d(dataset.rows("test"), rated)
     name = dataset.vocabulary.dataset
     if len(rest) < number:
@@ -83,7 +83,7 @@ def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
             f"{name} has {len(rest)}; lower these numbers or explanations.images, or raise "
             f"datasets.{name}.test"
         )
-    random = generator(params.seed, "applications", "fresh images", name)
+    random = generator(params.seeds.explaining, "applications", "fresh images", name)
     return Fresh(dataset, random.permutation(rest)[:number])
 
 

@@ -264,7 +264,7 @@ class LiveSubject:
             lambda part: self.images[part],
             self.targets,
             methods,
-            self.params.seed,
+            self.params.seeds.explaining,
             explain.batch_size,
             explain.budget,
         )
@@ -291,7 +291,7 @@ class LiveSubject:
                 self.images,
                 self.targets,
                 {"lime": settings},
-                self.params.seed,
+                self.params.seeds.explaining,
                 self.params.explanations.budget,
             )
             self._lime[key] = _ask_lime(given, settings)

@@ -38,14 +38,16 @@ def measure_drops(
     settings, pixels = settings_of(params), images[0, 0].numel()
     batch = Batch(
         maps=torch.zeros_like(images[:, 0]),
-        seed=params.seed,
+        seed=params.seeds.measuring,
         rows=forward_rows(images, None),
         images=images,
         targets=targets,
         scorer=scorer_of(model, images, None, probabilities=True),
     )
     subsets = [
-        torch.from_numpy(chosen_pixels(pixels, settings, params.seed, name)).to(images.device)
+        torch.from_numpy(chosen_pixels(pixels, settings, params.seeds.measuring, name)).to(
+            images.device
+        )
         for name in names
     ]
     return np.asarray(compute.to_numpy(score_falls(batch, settings, subsets)), np.float64)
@@ -60,7 +62,7 @@ def correlate(
     nothing moves the model.
     """
     flat = np.asarray(maps, np.float64).reshape(len(maps), -1)
-    chosen = chosen_pixels(flat.shape[1], settings_of(params), params.seed, name)
+    chosen = chosen_pixels(flat.shape[1], settings_of(params), params.seeds.measuring, name)
     sums = torch.from_numpy(np.stack([one[chosen].sum(1) for one in flat]))
     values, statuses = pearson(sums, torch.from_numpy(drops).expand(len(flat), -1))
     return values.numpy(), statuses

@@ -130,7 +130,7 @@ def prepare_masks(
         "shown": describe_drawing(params.embedding),
         "keep": params.explanations.methods.rise.keep,
         "size": list(size),
-        "seed": params.seed,
+        "seed": params.seeds.explaining,
     }
     save_prepared(out, card, arrays)
     table = pd.DataFrame(seconds, columns=["model", "vectors"])
@@ -149,7 +149,7 @@ def respond(unit: MaskUnit) -> Arrays:
     targets = predicted_classes(view, images)
     rise = params.explanations.methods.rise.model_copy(update={"masks": own.masks})
     budget = params.explanations.budget
-    given = Given(view, images, targets, {"rise": rise}, params.seed, budget)
+    given = Given(view, images, targets, {"rise": rise}, params.seeds.explaining, budget)
     answers, seconds = [], []
     for row in range(len(fresh)):
         started = time.perf_counter()

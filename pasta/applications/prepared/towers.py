@@ -105,8 +105,8 @@ def open_tower(
     teacher = load_clip(params.clip, root)
     compute.place(teacher)
     lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
-    student = new_student(teacher, tower.width, tower.name, params.seed)
-    distil(student, lessons, settings, params.seed)
+    student = new_student(teacher, tower.width, tower.name, params.seeds.training)
+    distil(student, lessons, settings, params.seeds.training)
     return student
 
 
@@ -417,7 +417,7 @@ def explain_tower(unit: TowerUnit) -> Arrays:
     """Open or distil one tower, explain with it, and measure its size, accuracy and norms."""
     params, own = unit.params, unit.params.applications.backbones
     fresh = [fresh_images(group, params, own.images, KEYS) for group in unit.groups]
-    parts = [TrainingData(one.dataset, params.seed, params, unit.root) for one in fresh]
+    parts = [TrainingData(one.dataset, params.seeds.training, params, unit.root) for one in fresh]
     encoder = open_tower(unit.tower, parts, params, own.distillation, unit.root)
     found = [_explain(one, unit.tower, encoder, params) for one in fresh]
     rows = pd.concat([rows for rows, _ in found])[list(MAP_COLUMNS)].to_dict("records")
@@ -442,7 +442,7 @@ def _explain(
         lambda part: images[part],
         targets,
         explain.methods,
-        params.seed,
+        params.seeds.explaining,
         explain.batch_size,
         explain.budget,
     )

@@ -55,7 +55,7 @@ def plan(
         candidates,
         annotators or settings.annotators,
         votes or settings.votes,
-        params.seed if seed is None else seed,
+        params.seeds.simulating if seed is None else seed,
         samples or settings.samples,
         techniques_per_image or settings.techniques_per_image,
     )
@@ -88,12 +88,15 @@ def export(
     configuration). A release for people who do not have the explanations needs `--pictures`,
     which takes a tenth of a second for each sample.
     """
+    from pasta.errors import PastaError
     from pasta.layout import explained_groups
     from pasta.studies.batches import merged, project_batches
     from pasta.studies.ratings.exporting import write_exports
 
     study, protocol, root = _study()
     annotations = merged(study, project_batches(study, root))
+    if annotations["votes"].empty:
+        raise PastaError("there are no votes yet; `pasta study ratings import FILE` stores some")
     groups = explained_groups(root) if pictures else []
     write_exports(annotations, out, form, study, protocol, groups)
     typer.echo(f"wrote {len(annotations['votes']):,} votes to {out}")

@@ -4,7 +4,7 @@ A list with one entry for each rated explanation: ``img``, ``explication``, ``ac
 ``GTclass``, ``predictedclass``, ``Annotation`` (one object for each vote, with ``Q1`` to ``Q6``; a
 question may be missing) and ``imgpertubated``, ``explicationpertubated``,
 ``activationspertubated``. Both batches of the release have this shape. People are anonymous there:
-``anonymous-3`` is the third vote on a sample, not a person.
+``anonymous-3`` is the third vote on a sample, not a person, and is marked so among the annotators.
 
 What we export has more keys, all optional: ``sample_id`` in an entry; ``annotator``,
 ``submitted_at``, ``simulated``, ``Q0.1`` and ``Q0.2`` in an annotation; and ``study.json`` with the
@@ -20,9 +20,8 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -98,47 +97,25 @@ def stem(sample_id: str) -> str:
     return f"{dataset}_{image_id}_{f'{method}-{backbone}' if number is None else number}"
 
 
-def matched(sample_ids: Iterable[str], known: pd.Index | None) -> dict[str, str]:
-    """Map sample ids of a release to known ones that differ only in zeros before the number.
-
-    The release numbers images plainly (``137``), drawn images have a fixed width (``0137``). An id
-    that is known as it stands, or that fits none or several known ones, is left as it is.
-    """
-    if known is None:
-        return {}
-    wanted = set(sample_ids).difference(known)
-    if not wanted:
-        return {}
-    plain = {one: _plain(one) for one in wanted}
-    fitting: dict[str, list[str]] = {}
-    for one in known:
-        fitting.setdefault(_plain(str(one)), []).append(str(one))
-    return {
-        one: fitting[short][0] for one, short in plain.items() if len(fitting.get(short, ())) == 1
-    }
-
-
-@cache
-def _plain(sample_id: str) -> str:
-    dataset, _, rest = sample_id.partition("/")
-    image_id, _, technique = rest.partition("/")
-    short = (image_id.lstrip("0") or "0") if image_id.isdecimal() else image_id
-    return f"{dataset}/{short}/{technique}"
-
-
 # Reading
 
 
-def from_content(content: Any, file: Path, known_samples: pd.Index | None = None) -> Submission:
+def from_content(
+    content: Any,
+    file: Path,
+    known_samples: pd.Index | None = None,
+    ids: Mapping[str, str] | None = None,
+) -> Submission:
     """Read what a JSON file of a release holds.
 
-    ``known_samples`` are the explanations computed here. An image number of the release that is
-    one of them but for zeros in front is taken for it. A sample that is not among them must come
-    with its files and gets a row in the table of shown explanations.
+    ``known_samples`` are the explanations computed here, ``ids`` the names of samples of the
+    release there. Names are never guessed: number 328 of the release is not image 000000000328 of
+    COCO. A sample that is not known must come with its files and gets a row in the table of shown
+    explanations.
     """
     if not is_released(content, file):
         raise InputError("holds no entries of a release", file=file, expected=f"the keys of {FILE}")
-    return _Reader(file.parent, known_samples).read(content, file.name)
+    return _Reader(file.parent, known_samples, ids or {}).read(content, file.name)
 
 
 def is_released(content: Any, file: Path) -> bool:
@@ -180,19 +157,19 @@ def _sample(entry: Any) -> str:
 
 
 class _Reader:
-    def __init__(self, folder: Path, known: pd.Index | None) -> None:
+    def __init__(self, folder: Path, known: pd.Index | None, ids: Mapping[str, str]) -> None:
         self.collected = Collector()
         self.below = Below(folder)
-        self.known = known
-        self.known_set = frozenset(known if known is not None else ())
+        self.known = frozenset(known if known is not None else ())
+        self.ids = ids
+        self.anonymous: set[str] = set()
 
     def read(self, entries: list[Any], source: str) -> Submission:
         folder = self.below.root
-        found = [self._sample(entry, f"entry {at}") for at, entry in enumerate(entries, start=1)]
-        ours = matched({one for one in found if one is not None}, self.known)
-        for at, (entry, name) in enumerate(zip(entries, found, strict=True), start=1):
-            if name is not None:
-                self._entry(entry, ours.get(name, name), f"entry {at}")
+        for at, entry in enumerate(entries, start=1):
+            sample = self._sample(entry, f"entry {at}")
+            if sample is not None:
+                self._entry(entry, self.ids.get(sample, sample), f"entry {at}")
         self._study(read_study(folder))
         return self.collected.submission(source, "released", claimed_protocol(folder))
 
@@ -237,7 +214,7 @@ class _Reader:
                     path,
                     "shown",
                 )
-        if good and sample not in self.known_set:
+        if good and sample not in self.known:
             self._shown(entry, sample, place)
 
     def _shown(self, entry: dict[str, Any], sample: str, place: str) -> None:
@@ -259,7 +236,12 @@ class _Reader:
             return
         activations = self.below.relative(entry["activations"])
         kind = KINDS.get(Path(activations).suffix.lower(), "")
-        label, predicted = shown(entry.get("GTclass")), shown(entry.get("predictedclass"))
+        classes = {key: entry.get(key) for key in ("GTclass", "predictedclass")}
+        for key, name in classes.items():
+            if not is_text(name):
+                fix = "give the name of the class as text"
+                self.collected.find("a class has no name", fix, place, key, name, "shown")
+        label, predicted = map(shown, classes.values())
         image = self.below.relative(entry["img"])
         root = str(self.below.root)
         self.collected.add("shown", place, sample, kind, label, predicted, image, activations, root)
@@ -269,12 +251,23 @@ class _Reader:
             fix = "give an object with Q1 to Q6"
             self.collected.find("a vote is no object", fix, place, "Annotation", vote)
             return
-        person = shown(vote.get("annotator", f"anonymous-{number}"))
+        person = vote.get("annotator", f"anonymous-{number}")
+        if not is_text(person):
+            fix = "give the annotator's name as text"
+            self.collected.find("an annotator has no name", fix, place, "annotator", person)
+            return
+        if "annotator" not in vote:
+            self.anonymous.add(person)
         self.collected.people.setdefault(person, place)
         at, fake = vote.get("submitted_at"), vote.get("simulated", False)
         for key, value in vote.items():
             simulated = shown(_for(fake, key, False))
-            if key == "Q0.1":
+            if key == "Q0.1" and not is_text(value):
+                fix = "give the annotator's words as text"
+                self.collected.find(
+                    "a description is no text", fix, place, key, value, "descriptions"
+                )
+            elif key == "Q0.1":
                 self.collected.add("descriptions", place, sample, person, shown(value), simulated)
             elif key == "Q0.2":
                 self._boxes(value, sample, person, place, simulated)
@@ -300,7 +293,8 @@ class _Reader:
     def _study(self, study: dict[str, Any]) -> None:
         if study.get("annotators") is None:
             for person, place in self.collected.people.items():
-                self.collected.annotator(place, person, {})
+                about = {"anonymous": person in self.anonymous}
+                self.collected.annotator(place, person, about)
         for at, row in self._rows(study, "annotators"):
             self.collected.annotator(at, shown(row.get("annotator_id")), row)
         for at, row in self._rows(study, "rankings"):

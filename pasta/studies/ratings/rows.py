@@ -31,8 +31,8 @@ class Collector:
     def annotator(self, place: str, person: str, about: Mapping[str, Any]) -> None:
         """Who rated, with what is known about the person."""
         known = [shown(about.get(name)) for name in DEMOGRAPHICS]
-        fake = shown(about.get("simulated", False))
-        self.add("annotators", place, person, *known, fake)
+        flags = [shown(about.get(name, False)) for name in ("anonymous", "simulated")]
+        self.add("annotators", place, person, *known, *flags)
 
     def find(
         self,

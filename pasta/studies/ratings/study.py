@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,16 @@ import pandas as pd
 from pasta.config import Params
 from pasta.contracts import Table
 from pasta.layout import explained_groups
-from pasta.studies.base import Finding, Format, Frames, Study, Submission, place, quoted
+from pasta.studies.base import (
+    Finding,
+    Format,
+    Frames,
+    Study,
+    Submission,
+    place,
+    quoted,
+    rename,
+)
 from pasta.studies.ratings import label_studio, released, tables
 from pasta.studies.ratings.aggregate import aggregate
 from pasta.studies.ratings.protocol import Protocol, study_protocol
@@ -61,10 +70,14 @@ def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
                 "label_studio",
                 "Label Studio's export as JSON",
                 lambda content, _: label_studio.is_label_studio(content),
-                lambda content, file, _: label_studio.from_content(content, file, protocol),
+                lambda content, file, _, ids: rename(
+                    label_studio.from_content(content, file, protocol), "sample_id", ids
+                ),
             ),
         ),
-        outside=lambda root: {"explanations": explained(explained_groups(root))[["sample_id"]]},
+        outside=_explanations,
+        makes_outside="dvc repro explain",
+        rated="sample_id",
         plan=planned,
         simulate=simulated_study,
         outcomes=outcomes,
@@ -75,16 +88,25 @@ def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
     )
 
 
-def _read_released(content: Any, file: Path, outside: Frames) -> Submission:
+def _explanations(root: Path) -> Frames:
+    """The explanations that are computed; none before the first are."""
+    groups = explained_groups(root)
+    return {"explanations": explained(groups)[["sample_id"]]} if groups else {}
+
+
+def _read_released(content: Any, file: Path, outside: Frames, ids: Mapping[str, str]) -> Submission:
     samples = outside.get("explanations")
     known = None if samples is None else pd.Index(samples["sample_id"])
-    return released.from_content(content, file, known)
+    return released.from_content(content, file, known, ids)
 
 
 def too_many_votes(votes: pd.DataFrame, stored: pd.DataFrame, limit: int) -> list[Finding]:
-    """Votes beyond the limit for a sample and question, the stored ones counted first."""
-    pair = ["sample_id", "question"]
-    keys = [*pair, "annotator_id"]
+    """Votes beyond the limit for a sample and question, the stored ones counted first.
+
+    Simulated votes and those of people are counted apart.
+    """
+    pair = ["sample_id", "question", "simulated"]
+    keys = ["sample_id", "question", "annotator_id"]
     known = pd.MultiIndex.from_frame(votes[keys]).isin(pd.MultiIndex.from_frame(stored[keys]))
     fresh = votes[~known]
     before = stored.groupby(pair).size().reindex(pd.MultiIndex.from_frame(fresh[pair])).fillna(0)
@@ -137,7 +159,9 @@ def summarise(frames: Frames, outcomes: Frames) -> dict[str, Any]:
     votes = frames["votes"]
     by_question = votes.groupby("question").size()
     return {
-        "annotators": len(frames["annotators"]),
+        "annotators": None
+        if frames["annotators"]["anonymous"].any()
+        else len(frames["annotators"]),
         "samples": int(votes["sample_id"].nunique()),
         "votes": len(votes),
         "simulated": int(votes["simulated"].sum()),

@@ -62,6 +62,7 @@ ANNOTATORS = add_table(
             "age": a_whole("years, or empty", 0, 130, nullable=True),
             "sex": a_text("as stated by the annotator, or empty", nullable=True),
             "country": a_text("as stated by the annotator, or empty", nullable=True),
+            "anonymous": a_flag("true for a place in a list of votes that may be anybody's"),
             "simulated": a_flag(_SIMULATED),
         },
     )
@@ -171,7 +172,7 @@ PARTS: Mapping[str, Part] = {
 }
 ANSWERS: Mapping[str, Table] = {name: part.table for name, part in PARTS.items()}
 DEMOGRAPHICS = ("age", "sex", "country")
-OPTIONAL = frozenset({"submitted_at", *DEMOGRAPHICS, "simulated"})
+OPTIONAL = frozenset({"submitted_at", *DEMOGRAPHICS, "anonymous", "simulated"})
 
 _BAD_PATH = ("a path leaves the folder of the study", "give it below the folder, without '..'")
 CELLS: Mapping[str, tuple[str, str]] = {
@@ -193,6 +194,7 @@ CELLS: Mapping[str, tuple[str, str]] = {
         "correct the age, or leave it empty",
     ),
     "simulated": ("the mark of simulated votes is not true or false", "write true or false"),
+    "anonymous": ("the mark of anonymous votes is not true or false", "write true or false"),
     "text": ("the description is empty", "give the words, or remove the row"),
     "image": _BAD_PATH,
     "activations": _BAD_PATH,
@@ -203,10 +205,12 @@ CELLS: Mapping[str, tuple[str, str]] = {
 REFERENCES = {
     "sample_id": (
         "the sample is not known",
-        "correct the id, or compute the explanation first (see the explanations table)",
+        "correct the id, map it to ours with `--ids FILE` (a CSV file with two columns: the id in "
+        "the file, the id here), or compute the explanation first (see the explanations table)",
     ),
     "annotator_id": (
         "the annotator is not known",
-        "correct the id, or give an annotators table that has it",
+        "correct the id, or say who rated: `--annotators FILE`, an annotators table as CSV with "
+        "the column annotator_id and, if you like, age, sex, country",
     ),
 }

@@ -104,9 +104,7 @@ EFFECTS: Mapping[str, str] = {
 }
 
 
-def agreement_report(
-    tables: Tables, simulated: bool, *, questions: Mapping[str, str] | None = None
-) -> Report:
+def agreement_report(tables: Tables, simulated: bool, *, own: bool = True) -> Report:
     """Collect what ``agreement.typ`` shows.
 
     Parameters
@@ -116,12 +114,11 @@ def agreement_report(
         or as read back from CSV files.
     simulated
         Whether any of the votes are simulated.
-    questions
-        What was asked in this project's study, by the name of the question; None for the ratings
-        of anybody else, of which the report says nothing about this project.
+    own
+        Whether the votes are those of this project's study; the report on anybody else's ratings
+        says nothing about it.
     """
     tables, shortened = name_printably(tables)
-    own = questions is not None
     lacking = tables["missing"]
     if not own:
         lacking = lacking[~lacking["section"].isin(_OWN)]
@@ -129,7 +126,7 @@ def agreement_report(
     values = {
         "own": own,
         "shortened": shortened,
-        "annotators": int(numbers["annotators"]),
+        "annotators": _count_annotators(numbers),
         "study": study_sentence(tables),
         "mode": mode_sentence(tables),
         "verdicts": verdicts_sentence(tables),
@@ -138,7 +135,6 @@ def agreement_report(
             f"{SECTIONS.get(str(section), str(section))} ({reason})"
             for section, reason in zip(lacking["section"], lacking["why"], strict=True)
         ],
-        "asked": _list_wordings(questions or {}, tables),
         "questions": _compare_questions(tables),
         "stars": _count_stars(tables),
         "annotator_modes": _compare_with_mode(tables),
@@ -154,13 +150,6 @@ def agreement_report(
         "scale": f"{numbers['scale_low']:.0f} to {numbers['scale_high']:.0f}",
     }
     return Report("agreement", simulated, values)
-
-
-def _list_wordings(questions: Mapping[str, str], tables: Tables) -> Values | None:
-    used = set(tables["stars"]["question"].astype(str))
-    rows = [(name, text) for name, text in questions.items() if name in used]
-    frame = pd.DataFrame(rows, columns=["question", "wording"])
-    return cells(frame, "question wording") if rows else None
 
 
 def _compare_questions(tables: Tables) -> Values:
@@ -322,8 +311,9 @@ def study_sentence(tables: Tables) -> str:
     numbers = read_facts(tables)
     if not numbers["votes"]:
         return "There are no ratings."
+    who = _count_annotators(numbers)
     text = (
-        f"{count(int(numbers['annotators']), 'annotator')} gave "
+        f"{'Anonymous people' if who is None else count(who, 'annotator')} gave "
         f"{count(int(numbers['votes']), 'vote')} to {count(int(numbers['samples']), 'sample')}"
     )
     if pd.notna(numbers["images"]):
@@ -339,6 +329,11 @@ def study_sentence(tables: Tables) -> str:
     elif simulated:
         text += f" {count(simulated, 'vote is', 'votes are')} simulated."
     return text
+
+
+def _count_annotators(numbers: Mapping[str, float]) -> int | None:
+    """How many rated; None where votes are anonymous."""
+    return int(numbers["annotators"]) if pd.notna(numbers["annotators"]) else None
 
 
 def mode_sentence(tables: Tables) -> str:

@@ -473,10 +473,15 @@ def _plain(candidate: Any) -> str:
 
 
 def _tabulate_candidates(key: str, own: pd.DataFrame) -> Values:
-    flags = zip(*(own[name].astype(bool) for name in ("default", "winner", "tied")), strict=True)
+    names = ("default", "winner", "tied", "missing")
     marks = []
-    for usual, won, tied in flags:
-        named = {"default": usual, "chosen": won, "tied": tied and not won}
+    for usual, won, tied, empty in zip(*(own[name].astype(bool) for name in names), strict=True):
+        named = {
+            "default": usual,
+            "chosen": won,
+            "tied": tied and not won,
+            "has empty maps": empty and not won,  # such a setting cannot be chosen
+        }
         marks.append(" and ".join(name for name, yes in named.items() if yes) or BLANK)
     rows = own.assign(setting=own["candidate"].map(_plain), mark=marks)
     beside = ["difference", "difference_low", "difference_high"]
@@ -563,19 +568,22 @@ def _mixture(tables: Tables | None) -> list[str]:
             f"{write_change(score)} against the mean of all methods"
         )
     else:
-        usual, claimed = _usual(row), row
-        text = (
-            f"Taking for each of {count(int(row['n']), 'image')} the explanation with the best "
-            f"score changes true quality by {write_change(row)} against always taking {usual}"
-        )
+        usual = _usual(row)
+        text = "Taking for each image the explanation with the best score changes true quality"
         public = find_row(comparison, images=HELD_OUT, measure="quality", against=ELSEWHERE)
-        if len(own) and public is not None:
+        if len(own) and public is not None:  # each with a verdict of its own
             text += (
-                f", and by the public scorer, on the {count(int(public['n']), 'image')} it has not "
-                f"seen, by {write_change(public)}"
+                f", on the {count(int(public['n']), 'image')} that the public scorer has not seen, "
+                f"by {write_change(public)} against always taking {_usual(public)}: "
+                f"{say_served(public)}. Scorers of the same kind that were trained without the "
+                f"images they judge, {int(row['n'])} in all, change it by {write_change(row)} "
+                f"against {usual}: {say_served(row)}"
             )
-            claimed = row if judge(row) == judge(public) else public  # a benefit that both show
-        text += f": {say_served(claimed)}"
+        else:
+            text += (
+                f" by {write_change(row)} against always taking {usual} on "
+                f"{count(int(row['n']), 'image')}: {say_served(row)}"
+            )
     if lost is not None:
         text += f"; faithfulness changes by {write_change(lost, 3)} against the mean of all methods"
     return [f"{text}."]

@@ -11,7 +11,6 @@ from pasta.studies.ratings.settings import CHANGES, MAIN, STEADY
 from reports.source.format import bounded, cells, interval, number, share
 from reports.source.names import metric_title, metric_titles, model_name
 from reports.source.pages.parts import table
-from reports.source.pages.score import write_spread
 from reports.source.plots.correlation import (
     forest_figure,
     metric_heatmap,
@@ -19,8 +18,8 @@ from reports.source.plots.correlation import (
     parts_heatmap,
     question_heatmap,
 )
-from reports.source.replication.rows import judged, texts
-from reports.source.replication.table import RELEASED, correlation_rows, value_rows
+from reports.source.replication.rows import COMPARED, judged, texts
+from reports.source.replication.table import CORRELATION, correlation_rows
 from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]
@@ -82,9 +81,9 @@ def correlation_report(tables: Frames, published: Frames, simulated: bool) -> Re
         "beyond": _tabulate_shares(table(found, "explained")),
         "questions": _tabulate_questions(table(found, "questions")),
         "measured": _tabulate_measured(table(found, "measured")),
-        "all": _tabulate_all(own[own["scope"] == "overall"]),
     }
-    return Report("correlation", simulated, content)
+    every = own.assign(title=_title_rows(own)) if len(own) else own
+    return Report("correlation", simulated, content, tables={"correlations": every})
 
 
 def _title_rows(rows: pd.DataFrame) -> list[str]:
@@ -233,24 +232,12 @@ def _tabulate_measured(own: pd.DataFrame) -> Values | None:
     return cells(own.assign(metric=_title_rows(own)), "metric direction samples:0 n:0 without")
 
 
-def _tabulate_all(own: pd.DataFrame) -> Values | None:
-    if own.empty:
-        return None
-    keys = ["metric", "variant", "question"]
-    kept = ["estimate", "low", "high", "p_clustered_holm"]
-    sides = [own[own["method"] == "pearson"].set_index(keys)[["n"]]]
-    columns = "metric question n:0"
-    for side in ("pearson", "spearman"):
-        sides.append(own[own["method"] == side].set_index(keys)[kept].add_prefix(f"{side}_"))
-        columns += f" {side}_estimate:0.00 {side}_low:interval {side}_p_clustered_holm:p"
-    wide = pd.concat(sides, axis=1).reset_index()
-    return cells(wide.assign(metric=_title_rows(wide)), columns)
-
-
 def _compare_paper(tables: Frames, published: Frames) -> Values | None:
     """P1's tables beside ours, or None if the papers' tables are not there."""
     rows = {
-        name: judged(correlation_rows(published[file], tables, metric)).assign(title=title)
+        name: judged(correlation_rows(published[file], tables, metric), CORRELATION).assign(
+            title=title
+        )
         for name, (file, metric, title) in _TABLES.items()
         if file in published
     }
@@ -259,46 +246,10 @@ def _compare_paper(tables: Frames, published: Frames) -> Values | None:
     both = pd.concat(rows.values(), ignore_index=True)
     parts = both["item"].str.partition(", ")
     suffix = parts[2].where(parts[2] == "", ", " + parts[2])
-    known = both[both["verdict"].isin(["agrees", "differs"])]
-    values = None
-    if _VALUES in published and RELEASED in published:
-        values = _tabulate_values(published[_VALUES], published[RELEASED], tables)
+    known = both[both["verdict"].isin(COMPARED)]
     return {
         "known": len(known),
-        "inside": (known["verdict"] == "agrees").sum(),
+        "margin": number(CORRELATION, 1),
+        **{verdict: (known["verdict"] == verdict).sum() for verdict in COMPARED},
         "figure": paper_heatmap(both.assign(question=parts[0], metric=both["title"] + suffix)),
-        "tables": {
-            name: {"title": frame["title"].iloc[0], "table": _tabulate_correlations(frame)}
-            for name, frame in rows.items()
-        },
-        "values": values,
     }
-
-
-def _tabulate_correlations(rows: pd.DataFrame) -> Values:
-    kept = ["paper_value", "paper_p", "ours", "low", "high"]
-    sides, columns = [], "item"
-    for side in ("Pearson", "Spearman"):
-        own = rows[rows["quantity"] == side].set_index("item")[kept]
-        printed = [
-            f"{number(value)} ({p})"
-            for value, p in zip(own["paper_value"], own["paper_p"], strict=True)
-        ]
-        sides.append(own.assign(paper=printed).add_prefix(f"{side}_"))
-        columns += f" {side}_paper {side}_ours:0.00 {side}_low:interval"
-    return cells(pd.concat(sides, axis=1).reset_index(), columns)
-
-
-def _tabulate_values(paper: pd.DataFrame, released: pd.DataFrame, tables: Frames) -> Values:
-    rows = judged(value_rows(paper, tables, released))
-    sides = []
-    for quantity in dict.fromkeys(rows["quantity"]):
-        own = rows[rows["quantity"] == quantity].set_index("item")
-        short = quantity.partition(" (")[0]
-        both = {
-            f"{short} paper": write_spread(own["paper_value"], own["paper_sd"]),
-            f"{short} ours": write_spread(own["ours"], own["ours_sd"]),
-        }
-        sides.append(pd.DataFrame(both, index=own.index))
-    wide = pd.concat(sides, axis=1).rename_axis("technique").reset_index()
-    return cells(wide, [str(name) for name in wide.columns])

@@ -88,7 +88,7 @@ def dataset_report(
         "techniques": _describe_techniques(counts),
         "statuses": STATUSES,
         "perturbed": _describe_copies(counts),
-        "votes": _describe_votes(counts, protocol),
+        "votes": _describe_votes(counts),
         "margin": number(float(gaps["margin"].iloc[0])) if len(gaps) else None,
         "turned": [name for name, sign in better.items() if sign < 0],
         "kinds": _compare_kinds(preferences, better),
@@ -217,7 +217,7 @@ def _describe_copies(counts: Tables) -> Values:
     }
 
 
-def _describe_votes(counts: Tables, protocol: Protocol) -> Values:
+def _describe_votes(counts: Tables) -> Values:
     questions = table(counts, "questions")
     if questions.empty:
         return _lack(counts, "questions")
@@ -227,19 +227,13 @@ def _describe_votes(counts: Tables, protocol: Protocol) -> Values:
         for row in (ordered.iloc[0], ordered.iloc[-1])
     )
     same = bool((questions["n"] == questions["n"].iloc[0]).all())
-    asked = {question.id: question for question in protocol.questions}
-    wordings = []
-    for name in questions["question"].astype(str):
-        question = asked.get(name)
-        note = f" ({question.note})" if question is not None and question.note else ""
-        wordings.append("" if question is None else f"{question.wording}{note}")
-    columns = "question wording samples:0 annotators:0 n:0 mean:0.00 sd:0.00"
+    columns = "question samples:0 annotators:0 n:0 mean:0.00 sd:0.00"
     return {
         "n": int(questions["n"].sum()),
         "each": int(questions["n"].iloc[0]) if same else None,
         "low": low,
         "high": high,
-        "table": cells(questions.assign(wording=wordings), columns),
+        "table": cells(questions, columns),
         "figure": stars_figure(table(counts, "stars")),
         "plan": _describe_plan(table(counts, "plan")),
         "people": _describe_people(counts),
@@ -250,7 +244,7 @@ def _describe_plan(plan: pd.DataFrame) -> Values | None:
     if plan.empty:
         return None
     rows = {(row["what"], row["of"]): row for _, row in plan.iterrows()}
-    votes = rows.get(("annotators", "sample"))
+    votes = rows.get(("ratings", "sample"))
     common = rows.get(("samples in common", "pair of annotators"))
     named = [
         f"{row['what'].capitalize()} of {'an' if row['of'][0] in 'aeiou' else 'a'} {row['of']}"

@@ -9,13 +9,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from pasta.git import committed
 from pasta.paths import HEADLINES
 from pasta.studies.ratings.protocol import Protocol
 from pasta.studies.ratings.settings import MAIN
-from reports.source.format import bounded, cells, listed, number, p_value
-from reports.source.names import LEAVE_ONE_OUT, scorer_name, technique_name
+from reports.source.format import bounded, cells, interval, listed, number, p_value
+from reports.source.names import (
+    LEAVE_ONE_OUT,
+    metric_title,
+    metric_titles,
+    scorer_name,
+    technique_name,
+)
 from reports.source.pages.agreement import mode_sentence, verdicts_sentence
 from reports.source.pages.applications import applications_findings
 from reports.source.pages.correlation import closest_sentence
@@ -31,6 +38,7 @@ from reports.source.pages.parts import (
     why_missing,
 )
 from reports.source.pages.score import find_significant
+from reports.source.plots.correlation import forest_figure
 from reports.source.plots.preference import KIND_COLOURS, groups_figure
 from reports.source.plots.score import people_and_score_figure
 from reports.source.typesetting import Report
@@ -43,6 +51,7 @@ SCOPES = {
     "within technique": "Among explanations of one technique",
 }
 WEAK = 0.2
+CLOSEST = 7  # metrics in the picture
 READS = ("analyse/dataset", "analyse/agreement", "analyse/preference", "analyse/correlation",
          "score")  # fmt: skip
 MOST_ROWS = 40
@@ -81,6 +90,8 @@ def overview_report(
     groups = ("group_tests", "sex", "age", "country")
     content = {
         "study": count_study(parts.get("dataset", {})),
+        "numbers": three_numbers(parts),
+        "metrics": closest_metrics_figure(correlation),
         "correlated": bool(correlation),
         "scored": bool(score),
         "agreement": _tell(agreement_findings(agreement), agreement, "agreement"),
@@ -98,6 +109,55 @@ def overview_report(
         "changes": None if before is None else _describe_changes(before, headline_numbers(parts)),
     }
     return Report("overview", simulated, content)
+
+
+def three_numbers(parts: Parts) -> list[dict[str, str]]:
+    """How well people agree, how closely a metric follows them, and how well a score does."""
+    found = []
+    kappas = select(select_known(parts.get("agreement"), "agreement"), measure=HONEST)
+    for row in select(kappas, question="all").to_dict("records"):
+        ends = interval(row["low"], row["high"])
+        words = "kappa of an annotator with the mode of the others, all questions"
+        found.append({"value": number(row["estimate"]), "ends": ends, "words": words})
+    ranks = select(_rank_correlations(parts.get("correlation")), question=MAIN)
+    if len(ranks):
+        top = ranks.iloc[int(ranks["estimate"].abs().to_numpy().argmax())]
+        name = metric_title(str(top["metric"]), top["variant"])
+        words = f"rho of {MAIN} with {name}, of {len(ranks)} metrics the closest here"
+        ends = interval(top["low"], top["high"])
+        found.append({"value": number(top["estimate"]), "ends": ends, "words": words})
+    tables = parts.get("score")
+    main = select(table(tables, "summary"), **QWK, question=MAIN)
+    own = find_row(main, level=_own_scorer(tables, main)) if len(main) else None
+    if own is not None and pd.notna(own["mean"]):
+        human = find_row(main, level=LEAVE_ONE_OUT)
+        ends = "" if human is None else f"an annotator: {number(human['mean'])}"
+        words = f"kappa of the score with the label on explanations that it has not seen, {MAIN}"
+        found.append({"value": number(own["mean"]), "ends": ends, "words": words})
+    return found
+
+
+def closest_metrics_figure(tables: Tables | None) -> Figure | None:
+    """The metrics that follow the first question most closely, with intervals."""
+    found = _rank_correlations(tables)
+    own = select(found, question=MAIN)
+    if own.empty:
+        return None
+    order = own["estimate"].abs().sort_values(ascending=False, kind="stable").index
+    return forest_figure(
+        _name_variants(table(tables, "correlations")),
+        metric_titles(_name_variants(own.loc[order].head(CLOSEST))),
+    )
+
+
+def _name_variants(rows: pd.DataFrame) -> pd.DataFrame:
+    """A metric without variants has the empty one."""
+    return rows.assign(variant=rows["variant"].fillna(""))
+
+
+def _rank_correlations(tables: Tables | None) -> pd.DataFrame:
+    """Spearman's correlations over all explanations."""
+    return select(select_known(tables, "correlations"), method="spearman", scope="overall")
 
 
 def _tell(said: list[str], tables: Tables | None, *sections: str) -> dict[str, Any]:
@@ -119,9 +179,13 @@ def headline_findings(parts: Parts) -> list[str]:
 def agreement_findings(tables: Tables | None) -> list[str]:
     """How well annotators agree with the mode, and on which questions best and worst."""
     kappas = select(select_known(tables, "agreement"), measure=HONEST)
-    if tables is None or kappas.empty:
+    if tables is None:
         return []
     said = [mode_sentence(tables)]
+    if kappas.empty:  # of anonymous votes it is not known who gave them
+        kappas = select(select_known(tables, "agreement"), measure="krippendorff_ordinal")
+        mean = number(kappas["estimate"].mean()) if len(kappas) else ""
+        said = [f"Krippendorff's alpha of the votes is {mean} on average." if mean else ""]
     each = kappas[kappas["question"] != "all"].sort_values("estimate")
     if len(each) > 1:
         worst, best = each.iloc[0], each.iloc[-1]

@@ -15,11 +15,10 @@ from reports.source.pages.parts import select
 from reports.source.plots.style import FAINT, INK, PALETTE, style
 from reports.source.replication.rows import (
     AGREES,
+    COMPARED,
     DIFFERS,
     NO_INTERVAL,
-    NOT_MEASURED,
-    OUT_OF_REACH,
-    VERDICTS,
+    UNDECIDED,
     texts,
 )
 from reports.source.replication.table import verdict_counts
@@ -29,7 +28,7 @@ Values = dict[str, Any]
 PAPERS = ("P1", "P2", "LATEC", "Meta-predictor", "Human attention")
 WIDTH = 6.5  # inches, the width of the text
 _TEXTS = ("paper_p", "reason", "reach", "quantity")
-_MARKS = {"agrees": (PALETTE[0], "o"), "differs": (PALETTE[1], "x")}
+_MARKS = {AGREES: (PALETTE[0], "o"), UNDECIDED: ("#888888", "s"), DIFFERS: (PALETTE[1], "x")}
 
 
 def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
@@ -43,12 +42,16 @@ def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
         Whether the votes are those of simulated raters.
     """
     filled = rows.assign(**{name: texts(rows[name]) for name in _TEXTS})
-    papers = {paper: select(filled, paper=paper) for paper in PAPERS}
+    shown = filled[filled["verdict"].isin([*COMPARED, NO_INTERVAL])]
+    papers = {paper: select(shown, paper=paper) for paper in PAPERS}
+    verdicts = filled["verdict"]
     content = {
         "numbers": len(filled),
-        "known": filled["verdict"].isin([AGREES, DIFFERS]).sum(),
-        "agreeing": (filled["verdict"] == AGREES).sum(),
-        **({} if filled.empty else _count_verdicts(filled)),
+        "known": verdicts.isin(COMPARED).sum(),
+        "verdicts": {name: (verdicts == name).sum() for name in COMPARED},
+        "counts": _count_verdicts(filled) if len(shown) else None,
+        "figure": replication_figure(shown, _title_tables(shown)),
+        "lacks": _list_lacks(filled.drop(shown.index)),
         "papers": {
             paper: [
                 _describe_table(str(table), str(title), part)
@@ -58,34 +61,43 @@ def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
             if len(own)
         },
     }
-    return Report("replication", simulated, content)
+    return Report("replication", simulated, content, tables={"all_numbers": rows})
+
+
+def _title_tables(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
+    keys = rows[["paper", "table"]].drop_duplicates().itertuples(index=False, name=None)
+    return {(str(paper), str(table)): f"{paper}, {table}" for paper, table in keys}
 
 
 def _count_verdicts(rows: pd.DataFrame) -> Values:
-    counts = verdict_counts(rows).reindex(columns=["paper", "table", "title", *VERDICTS])
-    counts = counts.fillna(dict.fromkeys(VERDICTS, 0))
-    counts = counts.assign(numbers=counts[list(VERDICTS)].sum(axis=1))
-    titles = {
-        (str(row["paper"]), str(row["table"])): f"{row['paper']}, {row['table']}"
-        for row in counts.to_dict("records")
-    }
-    columns = ["paper", "table", "title", "numbers:0", *(f"{verdict}:0" for verdict in VERDICTS)]
-    return {"counts": cells(counts, columns), "figure": replication_figure(rows, titles)}
+    """How many numbers of each printed table have which verdict; those without any are left out."""
+    verdicts = [*COMPARED, NO_INTERVAL]
+    counts = verdict_counts(rows).reindex(columns=["paper", "table", "title", *verdicts])
+    counts = counts.fillna(dict.fromkeys(verdicts, 0))
+    counts = counts[counts[verdicts].sum(axis=1) > 0]
+    return cells(counts, ["paper", "table", "title", *(f"{verdict}:0" for verdict in verdicts)])
+
+
+def _list_lacks(rows: pd.DataFrame) -> list[Values]:
+    """What was not compared: how many numbers of which tables, and why."""
+    return [
+        {
+            "n": len(lines),
+            "where": list(dict.fromkeys(lines["paper"] + ", " + lines["table"])),
+            "reason": reason,
+        }
+        for reason, lines in rows.groupby("reason", sort=False)
+    ]
 
 
 def _describe_table(table: str, title: str, rows: pd.DataFrame) -> Values:
-    """Why numbers may differ, why some are not compared, and all of them."""
-    compared = rows["verdict"].isin([AGREES, DIFFERS, NO_INTERVAL]).any()
+    """Why numbers may differ, and all that were compared."""
+    margins = rows.loc[~rows["design"].astype(bool), "margin"].dropna().unique()
     return {
         "table": table,
         "title": title,
-        "why": rows["why"].iloc[0] if compared else None,
-        "lacks": [
-            {"n": len(lines), "verdict": verdict, "reason": reason}
-            for verdict in (NOT_MEASURED, OUT_OF_REACH)
-            for reason, lines in select(rows, verdict=verdict).groupby("reason", sort=False)
-        ],
-        "measured": rows["ours"].notna().any(),
+        "why": rows["why"].iloc[0],
+        "margins": [number(margin) for margin in sorted(margins)],
         "with_p": (rows["paper_p"] != "").any(),
         **_tabulate(rows),
     }
@@ -103,9 +115,8 @@ def _tabulate(rows: pd.DataFrame) -> Values:
         ends=[interval(line["low"], line["high"], line["places"]) for line in lines],
         difference=[signed(line["difference"], line["places"]) for line in lines],
     )
-    columns = "ours ends difference" if rows["ours"].notna().any() else ""
     return {
-        "rows": cells(shown, f"item quantity printed {columns} verdict"),
+        "rows": cells(shown, "item quantity printed ours ends difference verdict"),
         "longest": [rows[name].str.len().max() for name in ("item", "quantity")],
     }
 

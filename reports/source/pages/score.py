@@ -12,6 +12,7 @@ from pasta.studies.ratings.settings import MAIN
 from reports.source.format import DASH, cells, interval, number, p_value, share, signed
 from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLES
 from reports.source.pages.parts import find_row, select, table
+from reports.source.pages.predictions import describe_predictions
 from reports.source.plots.score import ablation_figure, differences_figure, score_figure
 from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
 from reports.source.typesetting import Report
@@ -57,7 +58,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
     titles = title_levels(main)
     runs = main.loc[main["level"] == BEST, "n"]
     content = {
-        "main": score_figure(main, titles, "Votes are simulated." if simulated else ""),
+        "main": score_figure(main, titles),
         "runs": int(runs.max()) if len(runs) else None,
         "range": _find_range(main),
         "rivals": _compare_rivals(differences),
@@ -73,6 +74,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
         "people": _compare_people(main, published),
         "differences": _describe_differences(differences),
         "coverage": _describe_coverage(main),
+        "predictions": describe_predictions(table(tables, "predictions")),
         "question": MAIN,
         "ablations": _describe_ablations(summary, published),
     }

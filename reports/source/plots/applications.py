@@ -321,5 +321,9 @@ def _differences(panel: Axes, own: pd.DataFrame, measure: str) -> None:
     panel.set_ylim(-0.6, 1.6)
     panel.tick_params(axis="y", length=0)
     panel.set_xlabel(_JUDGED[measure], fontsize=8)
-    panel.locator_params(axis="x", nbins=2)
+    reach = float(np.nanmax(np.abs(rows[["low", "high", "estimate"]].to_numpy(float)), initial=0))
+    ticks = [round(0.6 * reach, -int(np.floor(np.log10(0.6 * reach))))] if reach else []
+    ticks = [-ticks[0], 0.0, ticks[0]] if ticks else [0.0]
+    panel.set_xlim(-1.1 * (reach or 1), 1.1 * (reach or 1))
+    panel.set_xticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
     panel.tick_params(axis="x", labelsize=7)

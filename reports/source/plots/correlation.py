@@ -68,7 +68,7 @@ def paper_heatmap(rows: pd.DataFrame) -> Figure | None:
     """The paper's correlations beside ours.
 
     ``rows`` has metric (its title), question, quantity ("Pearson" or "Spearman"), paper_value,
-    ours, verdict. Ours are bold where the paper's number lies inside their interval.
+    ours, verdict. Ours are bold where they agree.
     """
     own = rows[rows["quantity"] == _METHOD.capitalize()]
     if own.empty:
@@ -105,12 +105,17 @@ def question_heatmap(questions: pd.DataFrame, kinds: Mapping[str, str]) -> Figur
 def forest_figure(
     correlations: pd.DataFrame, titles: Mapping[tuple[str, str], str]
 ) -> Figure | None:
-    """The first question: each metric with its interval, over all and within techniques."""
+    """The first question: each metric with its interval, over all and within techniques.
+
+    Metrics without a title are left out.
+    """
     own = correlations[
         (correlations["method"] == _METHOD)
         & (correlations["question"] == _FIRST)
         & correlations["estimate"].notna()
     ]
+    pairs = zip(own["metric"], own["variant"], strict=True)
+    own = own[np.array([pair in titles for pair in pairs], bool)]
     marks = {"overall": (0.14, PALETTE[0], "o"), "within technique": (-0.14, PALETTE[1], "D")}
     words = {"overall": "all samples", "within technique": "within technique"}
     if not own["scope"].isin(list(marks)).any():
@@ -189,6 +194,16 @@ def _heatmaps(
     return figure
 
 
+def write_cell(value: float) -> str:
+    """A correlation without its leading zero, so that neighbours do not touch.
+
+    >>> write_cell(-0.141), write_cell(-0.001), write_cell(1.0)
+    ('−.14', '.00', '1.00')
+    """
+    text = f"{abs(value):.2f}".removeprefix("0")
+    return f"−{text}" if value < 0 and text != ".00" else text
+
+
 def _numbers(
     panel: Axes, values: NDArray[np.float64], strong: NDArray[np.bool_], scale: float, dashes: bool
 ) -> None:
@@ -199,11 +214,11 @@ def _numbers(
     for (row, column), value in np.ndenumerate(values):
         if np.isnan(value) and not dashes:
             continue
-        text = "–" if np.isnan(value) else f"{value + 0.0:.2f}".replace("-", "−")
+        text = "–" if np.isnan(value) else write_cell(value)
         light = bool(np.isnan(value) or bright[row, column] > 0.54)
         significant = bool(strong[row, column])
         panel.text(
-            column, row, text.replace("−0.00", "0.00"), ha="center", va="center", fontsize=7.5,
+            column, row, text, ha="center", va="center", fontsize=7.5,
             color=(INK if significant else "#666666") if light else "white",
             fontweight="bold" if significant and not strong.all() else "normal",
         )  # fmt: skip

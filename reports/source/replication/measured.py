@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.contrasts import clustered_mean, codes_of, contrast_row
-from pasta.studies.ratings.analyses.names import describe_samples
+from pasta.studies.ratings.analyses.names import anonymous_raters, describe_samples
 from pasta.studies.ratings.analyses.preference import DIMENSIONS, label_samples
 
 FACTS = ["fact", "n", "estimate", "low", "high", "note"]
@@ -38,7 +38,7 @@ def study_facts(
     not known has no row
     """
     rows = [
-        *_sizes(votes, samples),
+        *_sizes(votes, samples, count_people=not anonymous_raters(annotators)),
         *_people(annotators),
         *_others(images, perturbed),
         *_lowest(accuracy),
@@ -51,7 +51,9 @@ def _row(fact: str, value: float, n: int = 0) -> dict[str, object]:
     return {"fact": fact, "n": n or None, "estimate": float(value), "note": ""}
 
 
-def _sizes(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]]:
+def _sizes(
+    votes: pd.DataFrame, samples: pd.DataFrame, count_people: bool
+) -> list[dict[str, object]]:
     shown = samples.drop_duplicates("sample_id")
     rated = shown[shown["sample_id"].isin(votes["sample_id"].unique().tolist())]
     images = shown.groupby("dataset")["image_id"].nunique()
@@ -69,10 +71,10 @@ def _sizes(votes: pd.DataFrame, samples: pd.DataFrame) -> list[dict[str, object]
         "votes_per_sample": given.mean(),
         "questions": votes["question"].nunique(),
         "ratings": len(votes),
-        "explanations_per_annotator": work.mean(),
         "rated_per_image": rated.groupby(["dataset", "image_id"]).size().mean(),
-        "annotators": votes["annotator_id"].nunique(),
     }
+    if count_people:
+        facts |= {"explanations_per_annotator": work.mean(), "annotators": len(work)}
     return [_row(name, value) for name, value in facts.items() if len(votes)]
 
 

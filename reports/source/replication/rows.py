@@ -11,15 +11,17 @@ from scipy.special import stdtrit
 
 from pasta.explanations.techniques import PUBLISHED
 
-AGREES, DIFFERS = "agrees", "differs"
+AGREES, DIFFERS, UNDECIDED = "agrees", "differs", "undecided"
 NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH = "no interval", "not measured", "out of reach"
-VERDICTS = (AGREES, DIFFERS, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
+COMPARED = (AGREES, DIFFERS, UNDECIDED)
+VERDICTS = (*COMPARED, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
 # What a table's module gives; the rest is made by :func:`judged`.
 GIVEN = ["item", "quantity", "paper_value", "paper_sd", "paper_p", "places", "ours", "ours_sd",
-         "low", "high", "n", "design", "reach", "reason"]  # fmt: skip
+         "low", "high", "n", "margin", "design", "reach", "reason"]  # fmt: skip
 _DEFAULTS: Mapping[str, object] = {
     "item": "", "quantity": "", "paper_value": np.nan, "paper_sd": np.nan, "paper_p": "",
     "places": 2, "ours": np.nan, "ours_sd": np.nan, "low": np.nan, "high": np.nan, "n": np.nan,
+    "margin": np.nan,
     "design": False, "reach": "", "reason": "",
 }  # fmt: skip
 _OURS = {"estimate": "ours", "sd": "ours_sd", "low": "low", "high": "high", "n": "n"}
@@ -114,30 +116,43 @@ def texts(column: pd.Series) -> pd.Series:
     return column.astype(object).where(column.notna(), "")
 
 
-def judged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add difference (ours less the paper's) and verdict.
+def judged(rows: pd.DataFrame, margins: float | Mapping[str, float] = 0.1) -> pd.DataFrame:
+    """Add margin, difference (ours less the paper's) and verdict.
 
-    The rule: a printed number inside our 95 % interval agrees, one outside differs. A printed
-    number stands for all that round to it, so that the interval is half a last digit wider on
-    either side. A choice of the study (``design``) agrees if it is equal.
+    The rule is a test of equivalence. A number agrees if our whole 95 % interval lies within the
+    margin around the printed one. It differs if the printed number lies outside our interval and
+    the interval reaches beyond the margin. If our interval holds the printed number but is too wide
+    for the margin, nothing is decided. A printed number stands for all that round to it, so that
+    the margin is half a last digit wider. A choice of the study (``design``) agrees if it is equal.
+
+    Parameters
+    ----------
+    rows
+        Printed numbers and ours.
+    margins
+        The margin of rows that have none of their own, or that of each quantity.
     """
     found = rows.copy()
+    usual = found["quantity"].map(margins) if isinstance(margins, Mapping) else margins
+    found["margin"] = found["margin"].astype(float).fillna(usual)
     numbers = {
         name: found[name].to_numpy(np.float64)
-        for name in ("paper_value", "ours", "low", "high", "places")
+        for name in ("paper_value", "ours", "low", "high", "places", "margin")
     }
     half = 0.5 * 10.0 ** -numbers["places"] + 1e-9
     paper, ours = numbers["paper_value"], numbers["ours"]
-    inside = (paper >= numbers["low"] - half) & (paper <= numbers["high"] + half)
+    low, high, reach = numbers["low"], numbers["high"], numbers["margin"] + half
+    inside = (paper >= low - half) & (paper <= high + half)
+    close = (low >= paper - reach) & (high <= paper + reach)
     equal = np.abs(paper - ours) <= half
     design = found["design"].to_numpy(bool)
-    bounded = np.isfinite(numbers["low"]) & np.isfinite(numbers["high"])
-    fits = np.where(design, equal, inside)
-    known = np.where(fits, AGREES, DIFFERS)
+    bounded = np.isfinite(low) & np.isfinite(high)
+    known = np.where(close, AGREES, np.where(inside, UNDECIDED, DIFFERS))
+    known = np.where(design, np.where(equal, AGREES, DIFFERS), known)
     verdict = np.where(design | bounded, known, NO_INTERVAL)
-    reach = found["reach"].to_numpy(object)
+    unreached = found["reach"].to_numpy(object)
     found["difference"] = ours - paper
-    found["verdict"] = np.where(reach == "", verdict, reach)
+    found["verdict"] = np.where(unreached == "", verdict, unreached)
     return found
 
 

@@ -122,9 +122,10 @@ def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
     ``ours["facts"]`` has fact, estimate, low, high, n (:mod:`.measured`).
     """
     own = paper[paper["paper"] == version]
-    own = own.assign(design=own["kind"] == "design")
+    shares = own["fact"] == "lowest_accuracy"  # all others that are measured are stars
+    own = own.assign(design=own["kind"] == "design", margin=shares.map({True: 0.05, False: STARS}))
     columns = {"value": {"quantity": "{where}"}}
-    rows = printed_rows(own, columns, "{what}", keys=["places", "design", "fact"])
+    rows = printed_rows(own, columns, "{what}", keys=["places", "design", "fact", "margin"])
     absent = "nothing in this project's tables says it yet"
     return beside(rows, ours.get("facts"), ["fact"], absent)
 
@@ -332,6 +333,11 @@ _SCORER = (
 )
 
 
+# How far a number may be from the printed one and still count as the same: fixed before looking.
+CORRELATION, STARS, POSITIONS = 0.1, 0.25, 0.5
+_SCORER_MARGINS = {"QWK": 0.1, "SCC": 0.1, "MSE": 0.25}
+
+
 @dataclass(frozen=True)
 class Section:
     """One printed table: where it stands, what it says, and why ours may differ."""
@@ -342,6 +348,7 @@ class Section:
     file: str
     why: str
     rows: Callable[..., pd.DataFrame]
+    margin: float | Mapping[str, float] = CORRELATION  # what counts as equal, by quantity
     released: bool = False  # whether the rows need the numbers of techniques
 
 
@@ -353,10 +360,10 @@ SECTIONS = (
     Section(P1, "Table 3", "The score on six questions", "pasta_v1_table03_scorer",
             f"{_SCORER} On both sides SCC is the mean of rho and its p-value, and people are "
             "compared with a mode that contains their own vote.",
-            partial(scorer_rows, version=P1)),
+            partial(scorer_rows, version=P1), margin=_SCORER_MARGINS),
     Section(P1, "Tables 4, 15–20", "Ablations of the score, Q1", "pasta_v1_ablations_q1",
             f"{_SCORER} Ours vary one thing around a centre with the class in the input.",
-            ablation_rows),
+            ablation_rows, margin=_SCORER_MARGINS),
     Section(P1, "Table 9", "MaxSensitivity against ratings",
             "pasta_v1_table09_max_sensitivity_vs_human", f"{_MAPS} {_VOTES}",
             partial(correlation_rows, metric="max_sensitivity")),
@@ -365,24 +372,25 @@ SECTIONS = (
     Section(P1, "Table 11", "Metric values of techniques", "pasta_v1_table11_metric_values", _MAPS,
             value_rows, released=True),
     Section(P1, "Table 12", "Mean mode of techniques", "pasta_v1_table12_mean_mode_per_technique",
-            _VOTES, technique_rows, released=True),
+            _VOTES, technique_rows, margin=STARS, released=True),
     Section(P1, "Table 13", "Ranking of qualities", "pasta_v1_table13_q7_axiom_rank",
-            "Other people ranked.", quality_rows),
+            "Other people ranked.", quality_rows, margin=POSITIONS),
     Section(P1, "Table 14", "Ranking of questions", "pasta_v1_table14_q8_q9_question_rank",
-            "Other people ranked.", question_rows),
+            "Other people ranked.", question_rows, margin=POSITIONS),
     Section(P1, "Table 23", "LIME's kernel width", "pasta_v1_table23_lime_kernel_width",
-            f"{_SCORER} {_MAPS}", kernel_rows),
+            f"{_SCORER} {_MAPS}", kernel_rows, margin=STARS),
     Section(P1, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P1's 147 explanations for each "
             "annotator would make one rating of each explanation, not five.",
-            partial(text_rows, version=P1)),
+            partial(text_rows, version=P1), margin=STARS),
     Section(P2, "Table 1", "The score on six questions", "pasta_v2_table01_scorer",
             f"{_SCORER} P2 has ten times as many images; its encoders other than CLIP are compared "
-            "with our linear network if they were run.", partial(scorer_rows, version=P2)),
+            "with our linear network if they were run.", partial(scorer_rows, version=P2),
+            margin=_SCORER_MARGINS),
     Section(P2, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P2's 633 000 ratings are 21 100 "
             "explanations with six questions and five votes.",
-            partial(text_rows, version=P2)),
+            partial(text_rows, version=P2), margin=STARS),
     Section(LATEC, "Table 2", "Average ranks of methods", "latec_table02_ranks",
             "Other models, data and metrics.", latec_rows),
     Section(METAPREDICTOR, "Table 1", "Faithfulness", "metapredictor_table01_faithfulness",
@@ -412,14 +420,14 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     -------
     DataFrame
         paper, table, title, item, quantity, paper_value, paper_sd, paper_p, places, ours, ours_sd,
-        low, high, n, design, reach, reason, difference, verdict, why
+        low, high, n, margin, design, reach, reason, difference, verdict, why
     """
     frames = []
     for section in SECTIONS:
         if section.file not in published:
             continue
         more = {"released": published[RELEASED]} if section.released else {}
-        rows = judged(section.rows(published[section.file], ours, **more))
+        rows = judged(section.rows(published[section.file], ours, **more), section.margin)
         rows = rows.assign(paper=section.paper, table=section.table, title=section.title)
         frames.append(rows.assign(why=section.why)[COLUMNS])
     if not frames:

@@ -38,7 +38,13 @@ def agreement_and_bias(
     """The tables on agreement and bias together, as `pasta analyse` has them, of few resamples."""
     scale = {"categories": categories, "permutations": permutations}
     return joined(
-        agreement_tables(ratings, samples, resamples=resamples, **scale),  # type: ignore[arg-type]
+        agreement_tables(
+            ratings,
+            samples,
+            annotators=annotators,
+            resamples=resamples,
+            **scale,  # type: ignore[arg-type]
+        ),
         bias_tables(ratings, annotators, samples, *own_words_and_boxes, **scale),  # type: ignore[arg-type]
     )
 
@@ -100,6 +106,7 @@ LACKS = {
         "look_at",
         "three others at least",
     ),
+    "anonymous": Lack(lambda r, p, s: (r, p.assign(anonymous=True), s), "look_at", "are anonymous"),
     "no ratings": Lack(lambda r, p, s: (r.iloc[:0], p, s), "agreement", "no ratings"),
     "one vote": Lack(lambda r, p, s: (r.iloc[:1], p, s), "agreement", "only one annotator"),
 }

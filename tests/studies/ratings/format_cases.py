@@ -26,7 +26,10 @@ PROTOCOL: Protocol = load_protocol("p2")
 STUDY = rating_study(PROTOCOL)
 SAMPLES = ("coco/1323/gradcam/resnet50", "monumai/0137/clip_qda/clip_qda", "coco/9/layercam/vit")
 PEOPLE = ("anna", "anonymous-1", "labelstudio-7")
-DEFAULTS = {"submitted_at": "", "simulated": "false", "age": "", "sex": "", "country": ""}
+DEFAULTS = {
+    **dict.fromkeys(("submitted_at", "age", "sex", "country"), ""),
+    **dict.fromkeys(("anonymous", "simulated"), "false"),
+}
 
 # Text that a CSV file can hold: no NUL, no half of a surrogate pair, and at least one character.
 words = st.text(
@@ -87,6 +90,7 @@ def any_annotations(draw: st.DrawFn) -> Frames:
             "age": draw(st.none() | st.integers(0, 130)),
             "sex": draw(st.none() | words),
             "country": draw(st.none() | words),
+            "anonymous": draw(fake),
             "simulated": draw(fake),
         }
         for person in PEOPLE
@@ -147,15 +151,10 @@ def small() -> Frames:
         for position, item in enumerate(PROTOCOL.question("Q7").item_ids, start=1)
     ]
     annotators: list[dict[str, Any]] = [
-        {"annotator_id": "anna", "age": 31, "sex": "f", "country": "FR", "simulated": False},
-        {
-            "annotator_id": people[1],
-            "age": None,
-            "sex": None,
-            "country": None,
-            "simulated": False,
-        },
+        {"annotator_id": "anna", "age": 31, "sex": "f", "country": "FR"},
+        {"annotator_id": people[1], "age": None, "sex": None, "country": None},
     ]
+    annotators = [{**one, "anonymous": False, "simulated": False} for one in annotators]
     parts: dict[str, list[dict[str, Any]]] = {
         "votes": votes,
         "annotators": annotators,

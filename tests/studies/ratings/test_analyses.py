@@ -155,7 +155,7 @@ def test_what_is_missing_is_said_and_the_rest_is_there(name: str) -> None:
         assert numbers.isna().all(axis=None), "a number from nothing"
     if len(ratings) > 1:
         assert tables["stars"]["n"].sum() == len(ratings)
-        assert tables["profiles"]["estimate"].notna().any()
+        assert tables["profiles"]["estimate"].notna().any() == (name != "anonymous")
 
 
 def test_nothing_is_said_to_be_missing_of_a_whole_study(study: Frames) -> None:
@@ -529,3 +529,57 @@ def test_the_explained_study_has_four_rows_for_each_question_and_metric() -> Non
     assert one(slopes, metric="inside", question="Q1")["p_holm"] < 1e-6
     assert one(slopes, metric="inside", question="Q2")["p_holm"] > 0.05
     assert np.isnan(one(slopes, metric="none", question="Q1")["estimate"])
+
+
+def test_of_anonymous_votes_only_samples_are_spoken_of(study: Frames, tables: Tables) -> None:
+    ratings, people, samples = study
+    assert people is not None and samples is not None
+    hidden = people.assign(anonymous=True)
+    found = agreement_and_bias(ratings, hidden, samples)
+    measures = set(found["agreement"]["measure"])
+    assert (
+        measures
+        == {"krippendorff_ordinal", "fleiss", "icc1", "icc1k"}
+        == set(found["kinds"]["measure"])
+    )
+    kept = tables["agreement"][tables["agreement"]["measure"].isin(measures)]
+    assert_frame_equal(found["agreement"], kept.reset_index(drop=True))
+    for name in ("with_mode", "pairs", "profiles", "look_at", "people", "kind_differences"):
+        assert found[name].empty, name
+        assert "anonymous" in whys(found)[name]
+    for name in ("sex", "age", "country", "groups", "group_tests", "model", "order"):
+        assert "anonymous" in whys(found)[name]
+    assert np.isnan(found["study"].set_index("fact")["value"]["annotators"])
+
+
+def test_people_among_anonymous_votes_are_compared_with_people(study: Frames) -> None:
+    ratings, people, samples = study
+    assert people is not None
+    hidden = people.assign(anonymous=people["annotator_id"] == people["annotator_id"].iloc[0])
+    found = agreement_and_bias(ratings, hidden, samples)
+    known = ratings[ratings["annotator_id"] != people["annotator_id"].iloc[0]]
+    alone = agreement_and_bias(known, people.iloc[1:], samples)
+    for name in ("with_mode", "pairs", "profiles", "look_at", "people", "group_tests"):
+        assert_frame_equal(found[name], alone[name], obj=name)
+    everybody = found["agreement"].query("measure == 'fleiss'")
+    assert (
+        everybody["estimate"].tolist()
+        != alone["agreement"].query("measure == 'fleiss'")["estimate"].tolist()
+    )
+
+
+def test_orders_of_techniques_and_counts_of_people_need_people(study: Frames) -> None:
+    ratings, people, samples = study
+    assert people is not None and samples is not None
+    shown = samples.assign(method=["gradcam", "lime"] * (len(samples) // 2), backbone="resnet50")
+    hidden = people.assign(anonymous=True)
+    found = preference_tables(ratings, shown, annotators=hidden, resamples=20)
+    assert len(found["technique_scores"]) and len(found["kinds"])
+    for name in ("top_techniques", "ranking", "critical_difference"):
+        assert found[name].empty and "anonymous" in whys(found)[name]
+    counts = dataset_tables(votes=ratings, annotators=hidden)
+    assert counts["questions"]["annotators"].isna().all()
+    assert "annotators" not in set(counts["study"]["what"])
+    assert counts["plan"]["of"].tolist() == ["sample"] and "anonymous" in whys(counts)["people"]
+    known = dataset_tables(votes=ratings, annotators=people.assign(anonymous=False))
+    assert "annotators" in set(known["study"]["what"])

@@ -100,10 +100,10 @@ def test_a_rating_that_is_no_star_is_named_by_its_line(rating: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "column", "problem", "fix"),
     [
-        ({"sample_id": "coco/99/gradcam/resnet50"}, "sample_id", "not known", "compute"),
+        ({"sample_id": "coco/99/gradcam/resnet50"}, "sample_id", "not known", "--ids FILE"),
         ({"sample_id": "coco/99"}, "sample_id", "dataset/image/method/backbone", "correct"),
         ({"sample_id": ""}, "sample_id", "dataset/image/method/backbone", "correct"),
-        ({"annotator_id": "nobody"}, "annotator_id", "not known", "annotators table"),
+        ({"annotator_id": "nobody"}, "annotator_id", "not known", "--annotators FILE"),
         ({"annotator_id": "a/b"}, "annotator_id", "slash", "letters"),
         ({"question": "q1"}, "question", "not known", "Did you mean 'Q1'?"),
         ({"question": "Q7"}, "question", "not known", "Known: Q1, Q2"),
@@ -189,9 +189,12 @@ def test_a_stored_vote_is_known_and_a_contradicting_one_needs_replace() -> None:
     assert allowed.new["votes"]["rating"].tolist() == [4]
 
 
-def test_a_real_vote_does_not_silently_take_the_place_of_a_simulated_one() -> None:
-    before = stored(votes=[{**vote(), "simulated": "true"}])
-    assert found_in(check(submission(votes=[vote()]), known(before))) == [("line 2", "simulated")]
+def test_a_simulated_vote_gives_way_to_a_real_one_and_never_takes_its_place() -> None:
+    fake = {**vote(), "simulated": "true"}
+    checked = check(submission(votes=[vote(rating=5)]), known(stored(votes=[fake])))
+    assert accepted(checked)["votes"]["rating"].tolist() == [5] and checked.gives_way == 1
+    after = check(submission(votes=[fake]), known(stored(votes=[vote()])))
+    assert found_in(after) == [("line 2", "simulated")]
 
 
 def test_a_sixth_vote_is_refused_with_the_stored_ones_counted() -> None:
@@ -294,3 +297,33 @@ def test_the_summary_counts_what_is_alike_and_shows_the_first_places() -> None:
     )
     assert [line.strip() for line in lines[4:9]] == [f"line {n}: '9'" for n in range(2, 7)]
     assert lines[9] == "  and 4 more" and lines[10].startswith("  fix: ") and len(lines) == 11
+
+
+def test_every_problem_is_told_at_once_contradictions_and_too_many_votes_among_them() -> None:
+    six = [vote(2, person) for person in range(6)]
+    rows = [vote(rating=3), vote(rating=4), vote(1, rating=9), *six]
+    rows += [{**vote(1, 1), "annotator_id": "nobody"}, {**vote(1, 1), "sample_id": "coco/9/a/b"}]
+    checked = check(submission(votes=rows), known(stored(votes=[vote(1, 2, rating=1)])))
+    told = " ".join(one.problem for one in checked.findings)
+    for words in (
+        "contradicts another of the same file",
+        "not a whole number from 1 to 5",
+        "more than 5 votes",
+        "the annotator is not known",
+        "the sample is not known",
+    ):
+        assert words in told, (words, told)
+    assert len(checked.findings) == 5
+
+
+def test_without_the_tables_that_votes_refer_to_the_rest_is_checked() -> None:
+    study, held = known()
+    nothing = dataclasses.replace(held, outside={})
+    checked = check(submission(votes=votes()), (study, nothing))
+    assert checked.findings == () and checked.unchecked == {"explanations": 36}
+    bad = check(submission(votes=[vote(rating=7), vote(1)]), (study, nothing))
+    assert [one.column for one in bad.findings] == ["rating"]
+    assert bad.unchecked == {"explanations": 2}
+    shown = {**SHOWN, "sample_id": SAMPLES[0]}
+    released = check(submission(votes=[vote()], shown=[shown]), (study, nothing))
+    assert released.findings == () and released.unchecked == {}

@@ -78,7 +78,10 @@ def test_annotators_given_beside_take_the_place_of_anonymous_ones(tmp_path: Path
     people = tmp_path / "people.csv"
     people.write_text("annotator_id,age\nanna,99\n")
     submission = read(release, STUDY, KNOWN, people=people)
-    assert submission.tables["annotators"].astype(str).to_numpy().tolist() == [["anna", "99"]]
+    given = submission.tables["annotators"].astype(str)
+    assert given.to_dict("records") == [
+        {"annotator_id": "anna", "age": "99", "anonymous": "false", "simulated": "false"}
+    ]
     votes = tmp_path / "votes.csv"
     votes.write_text("sample_id,annotator_id,question,rating\na,b,c,d\n")
     with pytest.raises(InputError, match="is the votes table"):

@@ -22,13 +22,13 @@ from pasta.studies.ratings.released import (
     TECHNIQUES,
     Rated,
     View,
-    matched,
     read_name,
     stem,
     write_released,
 )
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.tables import ANSWERS
+from pasta.studies.reading import read, read_ids
 from tests.studies.ratings.format_cases import (
     SAMPLES,
     STUDY,
@@ -76,8 +76,24 @@ def test_a_vote_is_read_with_its_place_and_an_anonymous_person(tmp_path: Path) -
     assert votes["rating"].tolist() == ["4", "5", "3"]
     people = submission.tables["annotators"]
     assert people["annotator_id"].tolist() == ["anonymous-1", "anonymous-2"]
-    assert people["age"].tolist() == ["", ""]
+    assert people["age"].tolist() == ["", ""] and people["anonymous"].tolist() == ["true", "true"]
     assert "shown" not in submission.tables
+
+
+def test_who_is_named_in_a_release_is_a_person_and_a_place_in_a_list_never_is(
+    tmp_path: Path,
+) -> None:
+    named = {**ENTRY, "Annotation": [{"Q1": 4, "annotator": "anna"}, {"Q1": 3}]}
+    path = write([named], tmp_path / FILE)
+    people = read(path, STUDY, {}).tables["annotators"]
+    assert dict(zip(people["annotator_id"], people["anonymous"], strict=True)) == {
+        "anna": "false",
+        "anonymous-2": "true",
+    }
+    introduced = tmp_path / "people.csv"
+    introduced.write_text("annotator_id,age\nanna,31\nanonymous-2,40\n")
+    people = read(path, STUDY, {}, introduced).tables["annotators"]
+    assert people["anonymous"].tolist() == ["false", "true"]
 
 
 def test_a_generated_release_is_read_completely(tmp_path: Path) -> None:
@@ -140,22 +156,43 @@ def test_an_imported_release_goes_out_again_with_its_files(tmp_path: Path) -> No
     assert_same(STUDY.frames({**second, "shown": moved}), first)
 
 
-def test_numbers_of_images_find_the_known_sample_with_zeros_in_front() -> None:
-    known = pd.Index(["coco/0137/lime/resnet50", "coco/007/lime/resnet50", "coco/07/lime/resnet50"])
-    wanted = [
-        "coco/137/lime/resnet50",
-        "coco/7/lime/resnet50",
-        "coco/07/lime/resnet50",
-        "coco/8/a/b",
-    ]
-    assert matched(wanted, known) == {"coco/137/lime/resnet50": "coco/0137/lime/resnet50"}
-    assert matched(wanted, None) == {}
+def test_a_number_of_the_release_is_never_taken_for_one_with_zeros_in_front(tmp_path: Path) -> None:
+    entry = {**ENTRY, "explication": "expl/monumai_137_39.png"}  # SAMPLES[1] is monumai/0137/...
+    path = write([entry], tmp_path / FILE)
+    submission = read_released(path, KNOWN)
+    assert set(submission.tables["votes"]["sample_id"]) == {"monumai/137/clip_qda/clip_qda"}
+    assert problems(submission) == {"a sample is not known here and its file is missing": 2}
+    assert {one.place for one in submission.findings} == {"entry 1"}
 
 
-def test_the_mapping_of_image_numbers_is_used_in_reading(tmp_path: Path) -> None:
+def test_a_given_map_says_which_sample_of_ours_is_meant(tmp_path: Path) -> None:
     entry = {**ENTRY, "explication": "expl/monumai_137_39.png"}
     path = write([entry], tmp_path / FILE)
-    assert set(read_released(path, KNOWN).tables["votes"]["sample_id"]) == {SAMPLES[1]}
+    ids = tmp_path / "ids.csv"
+    ids.write_text(f"theirs;sample_id\nmonumai/137/clip_qda/clip_qda;{SAMPLES[1]}\nother;one\n")
+    known = {"explanations": pd.DataFrame({"sample_id": KNOWN})}
+    submission = read(path, STUDY, known, ids=read_ids(ids, STUDY))
+    assert submission.findings == () and "shown" not in submission.tables
+    assert set(submission.tables["votes"]["sample_id"]) == {SAMPLES[1]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\nx,1\nx,2\n", "'x' stands in an earlier row too"),
+        ("a,b\nx,1\ny,1\n", "'1' stands in an earlier row too"),
+        ("a,b\nx,1\n,2\n", "there is no id"),
+        ("a,b,c\nx,1,2\n", "has 3 columns"),
+    ],
+)
+def test_a_map_that_joins_two_samples_into_one_is_refused(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "ids.csv"
+    file.write_text(text)
+    with pytest.raises(InputError, match=words) as refusal:
+        read_ids(file, STUDY)
+    assert str(file) in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.reading import read_tidy, write_tidy
+from pasta.studies.base import Submission
+from pasta.studies.checking import Known, check, find_first
+from pasta.studies.reading import (
+    read_in_parts,
+    read_parts,
+    read_table,
+    read_tidy,
+    write_tidy,
+)
 from pasta.text_files import find_rows, write_csv
-from tests.studies.ratings.format_cases import STUDY, assert_same, small, typed
+from tests.conftest import ROOT
+from tests.studies.ratings.format_cases import SAMPLES, STUDY, assert_same, small, typed
 
 HEADER = "sample_id,annotator_id,question,rating"
 ROW = "coco/1/gradcam/resnet50,anna,Q1,4"
@@ -208,3 +219,72 @@ def _bytes_read(text: io.StringIO, rows: int, table: list[list[str]]) -> int:
     part = io.StringIO()
     csv.writer(part, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(table[:rows])
     return len(part.getvalue().encode())
+
+
+ROWS = "".join(
+    f"coco/{n}/lime/vit,p{n},Q1,{n % 5}{',7' if n % 7 == 6 else ''}\n" for n in range(40)
+)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("size", [30, 100, 10_000])
+def test_parts_of_a_file_have_the_rows_and_lines_of_the_whole(
+    size: int, end: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "votes.csv"
+    text = f"\ufeffsample_id,annotator_id,question,rating\n\n{ROWS}"
+    file.write_bytes(text.rstrip("\n").replace("\n", end).encode())
+    whole = read_table(STUDY, file)
+    parts = list(read_parts(STUDY, file, size))
+    assert len(parts) > 1 or size > len(text)
+    pd.testing.assert_frame_equal(pd.concat([one.frame for one in parts]), whole.frame)
+    assert tuple(found for one in parts for found in one.findings) == whole.findings
+
+
+def test_a_quoted_cell_ends_the_reading_in_parts(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(
+        f'sample_id,annotator_id,question,rating\n{ROWS}"coco/1/\n/lime",a,Q1,3\n{ROWS}'
+    )
+    assert sum(len(one.frame) for one in read_parts(STUDY, file, 200)) < 40
+    assert len(read_table(STUDY, file).frame) == 71
+
+
+def test_a_large_file_that_is_wrong_throughout_is_read_no_further_than_needed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "given"
+    folder.mkdir()
+    rows = [f"{SAMPLES[0]},nobody{n},Q1,3" for n in range(5_000)]
+    header = "sample_id,annotator_id,question,rating"
+    (folder / "votes.csv").write_text("\n".join([header, *rows]))
+    (folder / "annotators.csv").write_text("annotator_id\nanna\n")
+    read: list[int] = []
+
+    def counted() -> Iterator[Submission]:
+        for part in read_in_parts(folder, STUDY, large=0, size=5_000):
+            read.append(len(part.tables["votes"]))
+            yield part
+
+    known = Known({"explanations": pd.DataFrame({"sample_id": SAMPLES})}, STUDY.frames({}))
+    findings = find_first(counted(), STUDY, known, most=200)
+    assert len(findings) == 201 and findings[0].place == "line 2"
+    assert "was not looked at" in findings[-1].problem
+    assert findings[-1].place == f"line {sum(read) + 1}" and sum(read) < 500
+    assert find_first(counted(), STUDY, known, most=5_000) == ()
+    assert list(read_in_parts(folder, STUDY)) == []
+
+
+def test_the_tables_that_the_readme_shows_are_in_order(tmp_path: Path) -> None:
+    blocks: dict[str, list[str]] = {}
+    for block in (ROOT / "README.md").read_text().split("\n\n"):
+        lines = [line.removeprefix("    ") for line in block.splitlines()]
+        if lines and lines[0].startswith(("sample_id,annotator_id", "annotator_id,age")):
+            blocks[lines[0]] = lines
+    assert len(blocks) == 2
+    for number, lines in enumerate(blocks.values()):
+        (tmp_path / f"{number}.csv").write_text("\n".join(lines))
+    given = read_tidy(STUDY, tmp_path / "0.csv", tmp_path / "1.csv")
+    outside = {"explanations": pd.DataFrame({"sample_id": given.tables["votes"]["sample_id"]})}
+    checked = check(given, STUDY, Known(outside, STUDY.frames({})))
+    assert checked.findings == () and checked.counts["votes"].new == 2

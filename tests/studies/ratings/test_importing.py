@@ -11,12 +11,21 @@ import pandas as pd
 import pytest
 
 from pasta.errors import InputError, PastaError
-from pasta.studies.batches import ledger, merged, stored_folders, write_batch
-from pasta.studies.importing import Outcome, SubmissionError, import_file, lock_of
+from pasta.studies.batches import (
+    ledger,
+    left_out,
+    merged,
+    stored_folders,
+    write_batch,
+    write_tables,
+)
+from pasta.studies.importing import Outcome, SubmissionError, import_file, lock_of, withdraw
 from tests.conftest import names
 from tests.studies.ratings.submitted import (
+    PEOPLE,
     STUDY,
     Row,
+    assert_same,
     outside,
     people,
     stored,
@@ -101,18 +110,107 @@ def test_replace_overrules_and_is_counted(tmp_path: Path, root: Path) -> None:
     assert merged(STUDY, stored_folders(root))["votes"]["rating"].tolist() == [3, 3]
 
 
-def test_simulated_votes_count_as_stored_first(tmp_path: Path, root: Path) -> None:
-    simulated = tmp_path / "data" / "simulated"
-    rows = [{**vote(rating=2), "simulated": "true"}]
-    write_batch(STUDY, simulated, stored(votes=rows, annotators=people(0, simulated="true")), {})
-    real = tables(tmp_path, "real", [vote(rating=2)], annotators=people(0))
-    with pytest.raises(SubmissionError, match="contradicts what is stored"):
+def simulated_batch(tmp_path: Path, persons: Sequence[int] = range(5)) -> Path:
+    """A batch of simulated people, as the demo has it: as many votes as a sample may have."""
+    rows = [{**row, "simulated": "true"} for row in votes(persons)]
+    who = people(*persons, simulated="true")
+    folder = tmp_path / "data" / "simulated"
+    write_batch(STUDY, folder, stored(votes=rows, annotators=who), {})
+    return folder
+
+
+def test_simulated_votes_give_way_to_those_of_people(tmp_path: Path, root: Path) -> None:
+    simulated = simulated_batch(tmp_path)
+    before = merged(STUDY, stored_folders(root, simulated))
+    assert before["votes"]["simulated"].all() and len(before["votes"]) == 90
+    real = tables(tmp_path, "real", votes((0, 5)), annotators=people(0, 5))
+    outcome = imported(real, root, simulated_folder=simulated)
+    assert outcome.gives_way == 90 and outcome.counts["votes"].new == 36
+    after = merged(STUDY, stored_folders(root, simulated))
+    assert_same(after, stored(votes=votes((0, 5)), annotators=people(0, 5)))
+    assert left_out(STUDY, stored_folders(root, simulated), after) == 90
+    assert stored_folders(root, tmp_path / "none") == [root / "0001-real"]
+
+
+def test_a_simulated_file_beside_people_never_counts(tmp_path: Path, root: Path) -> None:
+    imported(tables(tmp_path, "real", [vote()]), root)
+    robots = [{**vote(1, 6), "simulated": "true"}]
+    outcome = imported(tables(tmp_path, "robots", robots), root)
+    assert outcome.gives_way == 1 and outcome.batch is not None
+    kept = merged(STUDY, stored_folders(root))["votes"]
+    assert len(kept) == 1 and not kept["simulated"].any()
+
+
+def test_votes_of_people_need_people_of_their_own(tmp_path: Path, root: Path) -> None:
+    simulated = simulated_batch(tmp_path)
+    real = tables(tmp_path, "real", [vote(person=1)], annotators=people(5))
+    with pytest.raises(SubmissionError, match="annotator is not known"):
         imported(real, root, simulated_folder=simulated)
-    other = tables(tmp_path, "other", [vote(person=1)], annotators=people(1))
-    imported(other, root, simulated_folder=simulated)
-    together = merged(STUDY, stored_folders(root, simulated))["votes"]
-    assert together["simulated"].tolist() == [True, False]
-    assert stored_folders(root, tmp_path / "none") == [root / "0001-other"]
+
+
+def test_the_limit_of_votes_counts_people_only(tmp_path: Path, root: Path) -> None:
+    simulated = simulated_batch(tmp_path)
+    imported(tables(tmp_path, "five", votes(range(5))), root, simulated_folder=simulated)
+    with pytest.raises(SubmissionError, match="more than 5 votes for a sample and question"):
+        imported(tables(tmp_path, "six", votes((5,))), root, simulated_folder=simulated)
+
+
+def test_a_withdrawn_batch_counts_no_more_and_stays_in_the_ledger(
+    tmp_path: Path, root: Path
+) -> None:
+    simulated, path = simulated_batch(tmp_path), tables(tmp_path, "real", votes((5, 6)))
+    first = batch(imported(path, root, simulated_folder=simulated))
+    said = withdraw("1", STUDY, root, "wrong pictures")
+    assert said == "withdrew batch 0001-real; its file can be imported again"
+    assert_same(merged(STUDY, stored_folders(root, simulated)), merged(STUDY, [simulated]))
+    line = ledger(STUDY, root).iloc[0]
+    assert line["reason"] == "wrong pictures" and pd.Timestamp(line["withdrawn_at"]).tzinfo
+    before = (first / "withdrawn.json").read_bytes()
+    again = withdraw("0001-real", STUDY, root, "another reason")
+    assert "was withdrawn on" in again and "(wrong pictures) already: nothing changes" in again
+    assert (first / "withdrawn.json").read_bytes() == before
+    assert batch(imported(path, root, simulated_folder=simulated)).name == "0002-real"
+    assert len(merged(STUDY, stored_folders(root, simulated))["votes"]) == 36
+    assert ledger(STUDY, root)["withdrawn_at"].astype(bool).tolist() == [True, False]
+
+
+def test_who_gave_other_votes_is_known_after_a_withdrawal(tmp_path: Path, root: Path) -> None:
+    imported(tables(tmp_path, "first", votes((0, 1)), annotators=people(0, 1)), root)
+    imported(write_votes_only(tmp_path / "second", [vote(person=1, question="Q6", rating=2)]), root,
+             replace=True)  # fmt: skip
+    withdraw("0001-first", STUDY, root)
+    left = merged(STUDY, stored_folders(root))
+    assert left["votes"]["annotator_id"].tolist() == [PEOPLE[1]]
+    assert left["annotators"]["annotator_id"].tolist() == [PEOPLE[1]]
+    write_tables(STUDY, left, outside(), tmp_path / "tables")  # checks what votes refer to
+
+
+def test_after_a_withdrawal_what_two_files_say_can_come_from_the_other(
+    tmp_path: Path, root: Path
+) -> None:
+    imported(tables(tmp_path, "first", votes((0,))), root)
+    both = tables(tmp_path, "both", votes((0, 1)))
+    imported(both, root)
+    withdraw("1", STUDY, root)
+    assert len(merged(STUDY, stored_folders(root))["votes"]) == 18
+    assert imported(both, root).counts["votes"].new == 18
+    assert len(merged(STUDY, stored_folders(root))["votes"]) == 36
+
+
+def test_a_batch_that_is_not_there_cannot_be_withdrawn(tmp_path: Path, root: Path) -> None:
+    with pytest.raises(PastaError, match="nothing to withdraw"):
+        withdraw("1", STUDY, root)
+    imported(tables(tmp_path, "first", votes()), root)
+    with pytest.raises(PastaError, match=r"no batch '0001-frist'.*'0001-first'"):
+        withdraw("0001-frist", STUDY, root)
+    with pytest.raises(PastaError, match="no batch '2'"):
+        withdraw("2", STUDY, root)
+
+
+def write_votes_only(folder: Path, rows: Sequence[Row]) -> Path:
+    folder.mkdir()
+    pd.DataFrame(rows).to_csv(folder / "votes.csv", index=False)
+    return folder
 
 
 def test_people_may_come_in_a_file_of_their_own(tmp_path: Path, root: Path) -> None:
@@ -171,3 +269,24 @@ def test_leftovers_of_a_killed_import_are_swept_by_the_next(tmp_path: Path, root
     (leftover / "votes.csv").write_text("half")
     imported(tables(tmp_path, "first", votes()), root)
     assert names(root) == ["0001-first"]
+
+
+def test_votes_on_what_is_not_explained_yet_are_not_stored(tmp_path: Path, root: Path) -> None:
+    path = tables(tmp_path, "first", votes())
+    with pytest.raises(PastaError, match=r"36 rows refer to the explanations table.*dvc repro exp"):
+        import_file(path, STUDY, root, {})
+    assert not root.exists() or names(root) == []
+
+
+def test_names_of_a_file_become_ours_by_a_given_map(tmp_path: Path, root: Path) -> None:
+    theirs = [{**row, "sample_id": f"photo{row['sample_id']}"} for row in votes()]
+    path = tables(tmp_path, "first", theirs)
+    with pytest.raises(SubmissionError, match=r"the sample is not known.*\(36 times\)"):
+        imported(path, root)
+    ids = tmp_path / "ids.csv"
+    pairs = {row["sample_id"]: own["sample_id"] for row, own in zip(theirs, votes(), strict=True)}
+    pd.DataFrame(list(pairs.items()), columns=["theirs", "ours"]).to_csv(ids, index=False)
+    imported(path, root, ids=ids)
+    found = merged(STUDY, stored_folders(root))["votes"]
+    pd.testing.assert_frame_equal(found, stored(votes=votes())["votes"])
+    assert "already imported" in imported(path, root, ids=ids).message

@@ -18,7 +18,13 @@ from analysis.order_effects import order_effects
 from analysis.raters import rater_profiles, raters_to_look_at
 from analysis.tables import Tables, add_missing, list_missing
 from analysis.votes import LIKERT, read_votes
-from pasta.studies.ratings.analyses.names import describe_samples, generic, named
+from pasta.studies.ratings.analyses.names import (
+    describe_samples,
+    generic,
+    named,
+    some_anonymous,
+    votes_of_people,
+)
 
 MOST_PAIRED = 40  # annotators of whom every pair is compared
 FEWEST_COMPARED = 4  # an annotator is compared with three others at least
@@ -26,6 +32,9 @@ NO_RATINGS = "there are no ratings"
 NO_KINDS = "the kinds of the samples are not known"
 ONE_KIND = "the rated samples are all of one kind"
 COLUMNS = ("sample_id", "annotator_id", "question", "rating")
+# Measures that are means over people or pairs of them, and tables about people.
+OF_PEOPLE = ("pairwise_kappa", "mode_kappa_as_published", "mode_kappa_leave_one_out")
+ABOUT_PEOPLE = ("with_mode", "pairs", "order", "profiles")
 ORDER_EFFECTS = {
     "drift": "stars more than the other annotators, per 100 samples",
     "fatigue": "distance from the other annotators in stars, per 100 samples",
@@ -39,12 +48,16 @@ def agreement_tables(
     ratings: pd.DataFrame,
     samples: pd.DataFrame | None = None,
     *,
+    annotators: pd.DataFrame | None = None,
     categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
     permutations: int = 2_000,
     seed: int = 0,
 ) -> Tables:
     """Compute all tables about agreement; what cannot be known is in ``missing``.
+
+    Of anonymous votes only samples can be spoken of (Krippendorff's alpha, Fleiss' kappa, ICC1);
+    whatever is said of people or pairs of them is made of the other votes.
 
     Parameters
     ----------
@@ -54,6 +67,8 @@ def agreement_tables(
     samples
         Columns sample_id and any of kind, dataset, image_id; or None. Where the image of every
         rated sample is known, intervals come from resampling images, else samples.
+    annotators
+        Columns annotator_id and anonymous (true for what is no person); or None.
     categories
         The whole scale in its order.
     resamples, permutations, seed
@@ -74,20 +89,27 @@ def agreement_tables(
     read_votes(votes, categories)  # refuses what is wrong before anything is computed
     cluster = "image" if len(votes) and votes["image"].notna().all() else "unit"
     boot = {"categories": categories, "cluster": cluster, "resamples": resamples, "seed": seed}
-    number = votes["rater"].nunique()
+    people = votes_of_people(votes, annotators)
+    number = people["rater"].nunique()
     few = number <= MOST_PAIRED
-    with_mode = agreement_with_mode(votes, **boot)  # type: ignore[arg-type]
-    pairs = pairwise_agreement(votes if few else votes.iloc[:0], **boot)  # type: ignore[arg-type]
+    with_mode = agreement_with_mode(people, **boot)  # type: ignore[arg-type]
+    pairs = pairwise_agreement(people if few else people.iloc[:0], **boot)  # type: ignore[arg-type]
     known = {"with_mode": with_mode, "two": pairs if few else None}
-    profiles = rater_profiles(votes, categories=categories, resamples=resamples, seed=seed)
+    summary = agreement_summary(people, pairs=few, **known, **boot)  # type: ignore[arg-type]
+    kinds = agreement_by(people, "kind", pairs=few, **boot)
+    anonymous = some_anonymous(votes, people)
+    if anonymous:
+        summary = _of_all(agreement_summary(votes, pairs=False, **boot), summary)  # type: ignore[arg-type]
+        kinds = _of_all(agreement_by(votes, "kind", pairs=False, **boot), kinds)
+    profiles = rater_profiles(people, categories=categories, resamples=resamples, seed=seed)
     found: Tables = {
-        "study": study_facts(votes, categories, cluster),
+        "study": study_facts(votes, categories, cluster, count_raters=not anonymous),
         "stars": stars_used(votes, categories),
-        "agreement": agreement_summary(votes, pairs=few, **known, **boot),  # type: ignore[arg-type]
+        "agreement": summary,
         "with_mode": with_mode,
         "pairs": pairs,
-        "kinds": agreement_by(votes, "kind", pairs=few, **boot),
-        "order": order_effects(votes, categories=categories, permutations=permutations, seed=seed),
+        "kinds": kinds,
+        "order": order_effects(people, categories=categories, permutations=permutations, seed=seed),
         "profiles": profiles,
     }
     tables = {name: named(table) for name, table in found.items()}
@@ -95,33 +117,50 @@ def agreement_tables(
     lacks = {} if len(votes) else dict.fromkeys([*tables][:6], NO_RATINGS)
     if not few:
         lacks["pairs"] = f"more than {MOST_PAIRED} annotators: not every pair is compared"
-    if number == 1:
+    if len(votes["rater"].unique()) == 1:
         alone = "there is only one annotator: nobody to agree with"
         lacks |= dict.fromkeys(("agreement", "with_mode", "pairs", "kinds"), alone)
     if votes["kind"].isna().all():
         lacks["kinds"] = NO_KINDS if len(votes) else NO_RATINGS
+    if anonymous:
+        lacks |= dict.fromkeys(ABOUT_PEOPLE, anonymous)
     tables = list_missing(tables, lacks)
     # Nobody to look at, and no kinds to compare, are results: nothing is missing there.
-    differences = agreement_differences(votes, "kind", **boot)  # type: ignore[arg-type]
+    differences = agreement_differences(people, "kind", **boot)  # type: ignore[arg-type]
     tables["kind_differences"] = named(differences)
     tables["look_at"] = named(raters_to_look_at(profiles))
     more = []
-    if number < FEWEST_COMPARED:
+    if anonymous:
+        more += [("look_at", anonymous), ("kind_differences", anonymous)]
+    elif number < FEWEST_COMPARED:
         least = f"an annotator is compared with three others at least; there are {number} in all"
         more.append(("look_at", least))
-    if "kinds" not in lacks and tables["kind_differences"].empty:
+    if "kinds" not in lacks and not anonymous and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
     return add_missing(tables, more)
 
 
-def study_facts(votes: pd.DataFrame, categories: Sequence[int], cluster: str) -> pd.DataFrame:
-    """What was rated by how many: facts and their numbers. ``images`` is missing if not known."""
+def _of_all(everybody: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """Measures of samples from all votes, those that are means over people from theirs."""
+    parts = [
+        everybody[~everybody["measure"].isin(OF_PEOPLE)],
+        people[people["measure"].isin(OF_PEOPLE)],
+    ]
+    joined = pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)
+    by = [name for name in ("kind", "item") if name in joined]
+    return joined.sort_values(by, kind="stable", ignore_index=True)
+
+
+def study_facts(
+    votes: pd.DataFrame, categories: Sequence[int], cluster: str, count_raters: bool = True
+) -> pd.DataFrame:
+    """What was rated by how many: facts and their numbers; images and annotators if known."""
     each = votes.groupby(["unit", "item"], observed=True).size()
     simulated = votes["simulated"].sum() if "simulated" in votes else 0
     facts: dict[str, float] = {
         "votes": len(votes),
         "samples": votes["unit"].nunique(),
-        "annotators": votes["rater"].nunique(),
+        "annotators": votes["rater"].nunique() if count_raters else np.nan,
         "questions": votes["item"].nunique(),
         "images": votes["image"].nunique() if cluster == "image" else np.nan,
         "fewest_votes": each.min() if len(each) else np.nan,

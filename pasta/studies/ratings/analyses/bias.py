@@ -15,7 +15,12 @@ from analysis.tables import MISSING, Tables, add_missing, list_missing
 from analysis.votes import ALL, LIKERT, read_votes
 from pasta.studies.ratings.analyses.agreement import described_votes
 from pasta.studies.ratings.analyses.boxes import MEASURES as BOX_MEASURES
-from pasta.studies.ratings.analyses.names import generic, named
+from pasta.studies.ratings.analyses.names import (
+    generic,
+    named,
+    some_anonymous,
+    votes_of_people,
+)
 
 _OF_AGE = ("age", "age_group")
 
@@ -35,12 +40,14 @@ def bias_tables(
 ) -> Tables:
     """Compute all tables about bias; what cannot be known is in ``missing``.
 
+    Anonymous votes are left out: nobody knows who gave them.
+
     Parameters
     ----------
     ratings, samples, categories
         As for :func:`pasta.studies.ratings.analyses.agreement.agreement_tables`.
     annotators
-        Columns annotator_id and any of age, sex, country; or None.
+        Columns annotator_id and any of age, sex, country, anonymous; or None.
     descriptions, sentences
         Q0.1: sample_id, annotator_id, text; and what the concept explanations say: sample_id,
         sentence.
@@ -60,8 +67,10 @@ def bias_tables(
         - ``text_bias``, ``box_bias``: see :mod:`analysis.similarity`
         - ``missing``: section (a table, or sex, age, country), why
     """
-    votes = described_votes(ratings, samples)
-    read_votes(votes, categories)  # refuses what is wrong before anything is computed
+    everybody = described_votes(ratings, samples)
+    read_votes(everybody, categories)  # refuses what is wrong before anything is computed
+    votes = votes_of_people(everybody, annotators)
+    anonymous = some_anonymous(everybody, votes)
     who = _generic(annotators)
     kinds = votes.drop_duplicates("unit").set_index("unit")["kind"]
     margins = {**MARGINS, "level": (max(categories) - min(categories)) / 16}
@@ -88,8 +97,13 @@ def bias_tables(
     lacks = {"text_bias": no_texts, "box_bias": no_boxes}
     if len(votes["rating"].unique()) == 1:
         lacks["model"] = "all votes are the same star"
+    if anonymous:
+        lacks |= dict.fromkeys(tables, anonymous)
     tables = list_missing(tables, lacks)
-    of = {factor: _lack(tests, factor, notes[factor]) for factor in ("sex", "age", "country")}
+    of = {
+        factor: anonymous or _lack(tests, factor, notes[factor])
+        for factor in ("sex", "age", "country")
+    }
     tables = add_missing(tables, [pair for pair in of.items() if pair[1]])
     return {**tables, MISSING: named(tables[MISSING])}
 

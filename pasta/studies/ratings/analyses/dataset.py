@@ -11,7 +11,13 @@ from analysis.raters import FACTORS, demographics
 from analysis.tables import Tables, list_missing
 from analysis.votes import LIKERT
 from pasta.studies.ratings.analyses.agreement import stars_used
-from pasta.studies.ratings.analyses.names import NO_VOTES, describe_samples, generic
+from pasta.studies.ratings.analyses.names import (
+    NO_VOTES,
+    describe_samples,
+    generic,
+    some_anonymous,
+    votes_of_people,
+)
 
 STATUSES = ("ok", "zero", "constant", "nan")
 UNSTATED = "not stated"
@@ -39,7 +45,8 @@ def dataset_tables(
     votes
         Columns sample_id, annotator_id, question, rating; submitted_at and simulated if known.
     annotators
-        Columns annotator_id and any of age, sex, country.
+        Columns annotator_id and any of age, sex, country, anonymous. Anonymous ones are no people
+        and are not counted.
     published
         Techniques (method/backbone) of the papers; all others are extras. None: not known.
 
@@ -61,6 +68,8 @@ def dataset_tables(
         None if frame is None or frame.empty else frame
         for frame in (images, explanations, perturbed, votes, annotators)
     )
+    known = None if votes is None else votes_of_people(votes, annotators)
+    anonymous = "" if votes is None or known is None else some_anonymous(votes, known)
     tables: Tables = {
         "splits": _count(images, ["dataset", "split"]),
         "classes": _count(images, ["dataset", "label"]),
@@ -69,9 +78,9 @@ def dataset_tables(
             ["strength", "perturbation"], ignore_index=True
         ),
         "strengths": _strengths(perturbed),
-        **_votes(votes, explanations),
-        "people": _people(votes, annotators),
-        "study": _study(images, explanations, votes),
+        **_votes(votes, explanations, count_people=not anonymous),
+        "people": _people(known, annotators),
+        "study": _study(images, explanations, votes, count_people=not anonymous),
     }
     lacks = {
         name: f"no table of {what} was given"
@@ -86,7 +95,7 @@ def dataset_tables(
     if votes is None:
         lacks |= dict.fromkeys(("questions", "stars", "plan"), "nobody has voted")
     if tables["people"].empty:
-        lacks["people"] = "nothing is known about the annotators"
+        lacks["people"] = anonymous or "nothing is known about the annotators"
     return list_missing(tables, lacks)
 
 
@@ -128,34 +137,38 @@ def _strengths(perturbed: pd.DataFrame | None) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["strength", "n", "changed", *STATUSES])
 
 
-def _votes(votes: pd.DataFrame | None, explanations: pd.DataFrame | None) -> Tables:
+def _votes(
+    votes: pd.DataFrame | None, explanations: pd.DataFrame | None, count_people: bool
+) -> Tables:
     given = None if votes is None else votes[votes["rating"].notna()]
     rows = []
     for question, here in [] if given is None else given.groupby("question", sort=True):
         row = {"question": question, "n": len(here), "samples": here["sample_id"].nunique()}
-        row |= {"annotators": here["annotator_id"].nunique(), "mean": here["rating"].mean()}
+        number = here["annotator_id"].nunique() if count_people else np.nan
+        row |= {"annotators": number, "mean": here["rating"].mean()}
         rows.append(row | {"sd": here["rating"].std(ddof=1)})
     columns = ["question", "n", "samples", "annotators", "mean", "sd"]
     return {
         "questions": pd.DataFrame(rows, columns=columns),
         "stars": stars_used(generic(NO_VOTES if given is None else given), LIKERT),
-        "plan": _plan(given, explanations),
+        "plan": _plan(given, explanations, count_people),
     }
 
 
-def _plan(given: pd.DataFrame | None, explanations: pd.DataFrame | None) -> pd.DataFrame:
+def _plan(
+    given: pd.DataFrame | None, explanations: pd.DataFrame | None, count_people: bool
+) -> pd.DataFrame:
     """How evenly people and samples met; a person and a sample count once, whatever was asked."""
     columns = ["what", "of", "levels", "least", "mean", "most"]
     if given is None:
         return pd.DataFrame(columns=columns)
     met = given.drop_duplicates(["sample_id", "annotator_id"])
-    rows = [
-        _spread("annotators", "sample", met.groupby("sample_id").size()),
-        _spread("samples", "annotator", met.groupby("annotator_id").size()),
-    ]
-    common = _in_common(met)
-    if len(common):
-        rows.append(_spread("samples in common", "pair of annotators", common))
+    rows = [_spread("ratings", "sample", met.groupby("sample_id").size())]
+    if count_people:
+        rows.append(_spread("samples", "annotator", met.groupby("annotator_id").size()))
+        common = _in_common(met)
+        if len(common):
+            rows.append(_spread("samples in common", "pair of annotators", common))
     if explanations is not None:
         known = describe_samples(explanations).reindex(met["sample_id"].unique())
         for what, of in (("technique", "image"), ("image", "technique")):
@@ -181,7 +194,7 @@ def _in_common(met: pd.DataFrame) -> pd.Series:
 
 def _people(votes: pd.DataFrame | None, annotators: pd.DataFrame | None) -> pd.DataFrame:
     head = ["factor", "group", "n", "votes", "share"]
-    if votes is None or annotators is None:
+    if votes is None or votes.empty or annotators is None:
         return pd.DataFrame(columns=head)
     number = votes.groupby("annotator_id", sort=True).size()
     people, _ = demographics(generic(annotators), number.index)
@@ -204,7 +217,10 @@ def _in_order(group: object) -> tuple[bool, bool, str]:
 
 
 def _study(
-    images: pd.DataFrame | None, explanations: pd.DataFrame | None, votes: pd.DataFrame | None
+    images: pd.DataFrame | None,
+    explanations: pd.DataFrame | None,
+    votes: pd.DataFrame | None,
+    count_people: bool,
 ) -> pd.DataFrame:
     """The size of the study in a few numbers; what is not known is not there."""
     rows: list[dict[str, object]] = []
@@ -224,7 +240,8 @@ def _study(
     if votes is not None:
         add("votes", len(votes))
         add("samples", votes["sample_id"].nunique())
-        add("annotators", votes["annotator_id"].nunique())
+        if count_people:
+            add("annotators", votes["annotator_id"].nunique())
         if "simulated" in votes:
             add("simulated votes", int(votes["simulated"].sum()))
         if "submitted_at" in votes and votes["submitted_at"].notna().any():

@@ -11,6 +11,7 @@ GENERIC = {"sample_id": "unit", "annotator_id": "rater", "question": "item"}
 WORDS = {"unit": "sample", "rater": "annotator", "item": "question"}
 DESCRIBED = ("method", "backbone", "kind", "image_id", "dataset")
 _TEXTS = ["note", "reason", "term", "why"]
+ANONYMOUS = "not known: votes are anonymous, and nobody can say which are of one person"
 
 
 def empty_table(*texts: str, numbers: Sequence[str] = ()) -> pd.DataFrame:
@@ -40,6 +41,38 @@ def named(table: pd.DataFrame) -> pd.DataFrame:
             for text in table[column]
         ]
     return table
+
+
+def anonymous_raters(annotators: pd.DataFrame | None) -> set[str]:
+    """Annotators that are no people: places in lists of votes, each of which may be anybody's."""
+    if annotators is None or "anonymous" not in annotators:
+        return set()
+    marked = annotators["anonymous"].fillna(False).to_numpy(bool)
+    return set(annotators.loc[marked, "annotator_id"].astype(str))
+
+
+def votes_of_people(votes: pd.DataFrame, annotators: pd.DataFrame | None) -> pd.DataFrame:
+    """The votes of which it is known who gave them, for whatever compares people."""
+    name = "annotator_id" if "annotator_id" in votes else "rater"
+    unknown = votes[name].astype(str).isin(anonymous_raters(annotators))
+    return votes[~unknown].reset_index(drop=True) if unknown.any() else votes
+
+
+def pool_anonymous(votes: pd.DataFrame, annotators: pd.DataFrame | None) -> pd.DataFrame:
+    """The votes with one name for all anonymous ones, so that none is taken for a person."""
+    unknown = votes["annotator_id"].astype(str).isin(anonymous_raters(annotators))
+    return votes.assign(annotator_id=votes["annotator_id"].mask(unknown, "anonymous"))
+
+
+def some_anonymous(votes: pd.DataFrame, people: pd.DataFrame) -> str:
+    """Why a comparison of people lacks votes; empty if all votes are of known people."""
+    if len(people) == len(votes):
+        return ""
+    if people.empty:
+        return ANONYMOUS
+    return (
+        f"{len(votes) - len(people):,} of {len(votes):,} votes are anonymous and not counted here"
+    )
 
 
 def describe_samples(samples: pd.DataFrame) -> pd.DataFrame:

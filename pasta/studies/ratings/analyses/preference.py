@@ -29,6 +29,8 @@ from pasta.studies.ratings.analyses.names import (
     empty_table,
     generic,
     named,
+    some_anonymous,
+    votes_of_people,
 )
 
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
@@ -56,12 +58,16 @@ def preference_tables(
     samples: pd.DataFrame | None,
     rankings: pd.DataFrame | None = None,
     *,
+    annotators: pd.DataFrame | None = None,
     directions: Mapping[str, int] | None = None,
     categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Tables:
     """Compute all tables about preferences; what cannot be known is listed in ``missing``.
+
+    The orders of techniques compare an annotator's votes with each other and leave anonymous ones
+    out.
 
     Parameters
     ----------
@@ -72,6 +78,8 @@ def preference_tables(
         known; or None.
     rankings
         Columns annotator_id, question, item, position (Q7 to Q9); or None.
+    annotators
+        Columns annotator_id and anonymous (true for what is no person); or None.
     directions
         -1 for questions on which fewer stars are better. Orders of techniques turn them round;
         mean modes are given as the stars were, as in the PASTA papers
@@ -99,6 +107,8 @@ def preference_tables(
     no_kinds = _lack(votes, rated["kind"], NO_KINDS)
     saliency = rated[rated["kind"] == SALIENCY]
     no_backbones = _lack(votes, saliency["backbone"], NO_BACKBONES)
+    people = votes_of_people(votes, annotators)
+    anonymous = some_anonymous(votes, people)
     nothing, all_of_it = (NO_VOTES, NO_SAMPLES), (votes, shown)
     # Of nothing, the functions make tables without rows that have their columns all the same.
     of_techniques = nothing if no_techniques else all_of_it
@@ -110,12 +120,17 @@ def preference_tables(
         "kind_differences": score_differences(*of_kinds, categories=categories),
         "backbones": scores_by(*of_backbones, **backbone),
         "backbone_differences": score_differences(*of_backbones, **backbone),
-        **technique_orders(*of_techniques, directions, categories=categories),
+        **technique_orders(
+            *(nothing if no_techniques or people.empty else (people, shown)),
+            directions,
+            categories=categories,
+        ),
         **ranking_tables(rankings, resamples=resamples, seed=seed),
     }
     lacks = dict.fromkeys(("kinds", "kind_differences"), no_kinds)
     lacks |= dict.fromkeys(("backbones", "backbone_differences"), no_backbones)
-    lacks |= dict.fromkeys(("technique_scores", *ORDERS), no_techniques)
+    lacks |= dict.fromkeys(ORDERS, no_techniques or anonymous)
+    lacks["technique_scores"] = no_techniques
     return list_missing(tables, lacks)
 
 

@@ -78,7 +78,8 @@ def draw_raters(annotators: Iterable[str], params: RaterParams, seed: int) -> pd
 def annotators_table(raters: pd.DataFrame) -> pd.DataFrame:
     """The annotators as the study knows them: what they did not state is missing."""
     stated = {name: raters[name].where(raters[f"stated_{name}"]) for name in DEMOGRAPHICS}
-    frame = pd.DataFrame({"annotator_id": raters["annotator_id"], **stated, "simulated": True})
+    flags = {"anonymous": False, "simulated": True}
+    frame = pd.DataFrame({"annotator_id": raters["annotator_id"], **stated, **flags})
     return frame.astype({"annotator_id": "str", "age": "Int64", "sex": "str", "country": "str"})
 
 

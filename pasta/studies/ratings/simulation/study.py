@@ -77,7 +77,7 @@ def planned(groups: Sequence[Group], params: Params) -> pd.DataFrame:
         rateable(groups, settings.extras),
         settings.annotators,
         settings.votes,
-        params.seed,
+        params.seeds.simulating,
         settings.samples,
         settings.techniques_per_image,
     )
@@ -92,13 +92,13 @@ def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
     if settings.source == "imported":
         return Simulated(complete_frames(ANSWERS, {}), {})
     plan, protocol = planned(groups, params), study_protocol(params)
-    study = simulate(groups, plan, settings.simulation, params.seed, protocol)
+    study = simulate(groups, plan, settings.simulation, params.seeds.simulating, protocol)
     expected = expected_effects(
         study.truth["properties"],
         read_all(groups, tables.EXPLANATIONS),
         plan,
         settings.simulation,
         {question.id: question.item_ids for question in protocol.rankings},
-        params.seed,
+        params.seeds.simulating,
     )
     return replace(study, truth={**study.truth, "expected": expected})
