@@ -32,11 +32,41 @@ def agreement_with_mode(
     The interval is a percentile bootstrap over clusters; all rows see the same resamples. The row
     of the rater "mean" is the mean over raters with its interval for these raters.
 
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating, and that of the clusters.
+    categories
+        The whole scale in its order.
+    cluster
+        The column whose values are resampled as a whole.
+    resamples, seed
+        Of the bootstrap.
+
     Returns
     -------
     DataFrame
         item ("all": votes of all items together), rater, label, n, estimate, low,
-        high, note
+        high, note.
+
+    References
+    ----------
+    Cohen 1968, doi:10.1037/h0026256
+
+    Examples
+    --------
+    Three raters agree, the fourth sees everything the other way round:
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 4, "rater": np.repeat(list("abcd"), 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[1, 2, 4, 5] * 3 + [5, 4, 2, 1])
+    >>> found = agreement_with_mode(ratings)
+    >>> found[found["label"] == "leave_one_out"][["item", "rater", "n", "estimate"]]
+        item rater   n  estimate
+    5  trust     a   4       1.0
+    6  trust     b   4       1.0
+    7  trust     c   4       1.0
+    8  trust     d   4      -1.0
+    9  trust  mean  16       0.5
     """
     votes = read_votes(ratings, categories, cluster)
     others = modes_without_own(votes)
@@ -65,11 +95,37 @@ def pairwise_agreement(
 ) -> pd.DataFrame:
     """Quadratic kappa of every two raters on the units both rated, per item and over all.
 
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating, and that of the clusters.
+    categories
+        The whole scale in its order.
+    cluster
+        The column whose values are resampled as a whole.
+    resamples, seed
+        Of the bootstrap.
+
     Returns
     -------
     DataFrame
         item, first, second, n, estimate, low, high, note; the row with "mean" in first and
-        second is the mean over pairs (Light's kappa, doi:10.1037/h0031643).
+        second is the mean over pairs (Light's kappa).
+
+    References
+    ----------
+    Light 1971, doi:10.1037/h0031643
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 3, "rater": np.repeat(list("abc"), 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[1, 2, 4, 5] * 2 + [5, 4, 2, 1])
+    >>> pairwise_agreement(ratings)[["first", "second", "n", "estimate"]].round(3)
+      first second   n  estimate
+    0     a      b   4     1.000
+    1     a      c   4    -1.000
+    2     b      c   4    -1.000
+    3  mean   mean  12    -0.333
     """
     votes = read_votes(ratings, categories, cluster)
     pairs = list(combinations(range(len(votes.raters)), 2))
@@ -95,9 +151,21 @@ def agreement_summary(
 ) -> pd.DataFrame:
     """Every measure of agreement for each item.
 
-    ``pairs=False`` leaves pairwise_kappa out: its cost grows with the square of the raters.
-    ``with_mode`` and ``two`` are the tables of :func:`agreement_with_mode` and
-    :func:`pairwise_agreement` of the same ratings and options, if they are there already.
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating, and that of the clusters.
+    categories
+        The whole scale in its order.
+    cluster
+        The column whose values are resampled as a whole.
+    resamples, seed
+        Of the bootstrap.
+    pairs
+        False leaves pairwise_kappa out: its cost grows with the square of the raters.
+    with_mode, two
+        The tables of :func:`agreement_with_mode` and :func:`pairwise_agreement` of the same
+        ratings and options, if they are there already.
 
     Returns
     -------
@@ -106,6 +174,23 @@ def agreement_summary(
         mode_kappa_as_published, mode_kappa_leave_one_out; the kappas are quadratic and the mean
         over pairs or raters), n, estimate, low, high, p, note. n counts units for the first
         four measures, pairs of ratings for the others.
+
+    Examples
+    --------
+    Three raters agree, the fourth sees everything the other way round: on each unit half of the
+    pairs of raters agree, where chance gives a quarter.
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 4, "rater": np.repeat(list("abcd"), 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[1, 2, 4, 5] * 3 + [5, 4, 2, 1])
+    >>> agreement_summary(ratings)[["measure", "n", "estimate"]].round(3)
+                        measure   n  estimate
+    0      krippendorff_ordinal   4     0.062
+    1                    fleiss   4     0.333
+    2                      icc1   4     0.077
+    3                     icc1k   4     0.250
+    4            pairwise_kappa  24     0.000
+    5   mode_kappa_as_published  16     0.500
+    6  mode_kappa_leave_one_out  16     0.500
     """
     votes = read_votes(ratings, categories, cluster)
     boot = {"resamples": resamples, "seed": seed}
@@ -143,7 +228,35 @@ def agreement_summary(
 
 
 def agreement_by(ratings: pd.DataFrame, column: str, **options: object) -> pd.DataFrame:
-    """:func:`agreement_summary` of each group of units that a column names, in a first column."""
+    """:func:`agreement_summary` of each group of units.
+
+    Parameters
+    ----------
+    ratings
+        As there.
+    column
+        The column that names the group of the unit; rows without one are left out.
+    **options
+        As there.
+
+    Returns
+    -------
+    DataFrame
+        The group, then the columns of :func:`agreement_summary`.
+
+    Examples
+    --------
+    Two raters agree on maps and differ on texts:
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 2, "rater": np.repeat(["a", "b"], 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[1, 5, 1, 5, 1, 5, 5, 1])
+    >>> ratings["kind"] = ["map", "map", "text", "text"] * 2
+    >>> found = agreement_by(ratings, "kind")
+    >>> found[found["measure"] == "pairwise_kappa"][["kind", "measure", "n", "estimate"]]
+        kind         measure  n  estimate
+    4    map  pairwise_kappa  2       1.0
+    11  text  pairwise_kappa  2      -1.0
+    """
     frames = []
     for group, part in ratings.dropna(subset=[column]).groupby(column, sort=True):
         frame = agreement_summary(part, **options)  # type: ignore[arg-type]
@@ -174,12 +287,32 @@ def agreement_differences(
     Parameters
     ----------
     ratings
-        Columns unit, rater, item, rating, and the one that names the group of the unit.
+        Columns unit, rater, item, rating, that of the clusters, and the next.
+    column
+        The column that names the group of the unit.
+    categories
+        The whole scale in its order.
+    cluster
+        The column whose values are resampled as a whole.
+    resamples, seed
+        Of the bootstrap.
 
     Returns
     -------
-    DataFrame with item ("all": all items together), first, second, n (raters),
-    estimate, low, high, note; a row for every two groups
+    DataFrame
+        item ("all": all items together), first, second, n (raters), estimate, low, high, note; a
+        row for every two groups.
+
+    Examples
+    --------
+    Two raters agree on maps (kappa 1) and differ on texts (-1):
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 2, "rater": np.repeat(["a", "b"], 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[1, 5, 1, 5, 1, 5, 5, 1])
+    >>> ratings["kind"] = ["map", "map", "text", "text"] * 2
+    >>> agreement_differences(ratings, "kind")[["item", "first", "second", "n", "estimate"]]
+        item first second  n  estimate
+    0  trust   map   text  2       2.0
     """
     columns = ["item", "first", "second", "n", "estimate", "low", "high", "note"]
     known = ratings[ratings[column].notna() & ratings["rating"].notna()]

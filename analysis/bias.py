@@ -54,9 +54,21 @@ def group_summary(
 
     Returns
     -------
-    DataFrame with measure (see :func:`analysis.raters.rater_values`), item,
-    factor, group, n (raters), estimate, low, high (t interval over raters, cut where the scale of
-    the ratings or of kappa ends), note. A factor that nobody stated has one row that says so.
+    DataFrame
+        measure (see :func:`analysis.raters.rater_values`), item, factor, group, n (raters),
+        estimate, low, high (t interval over raters, cut where the scale of the ratings or of kappa
+        ends), note. A factor that nobody stated has one row that says so.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": ["s", "t"] * 6, "rater": np.repeat(list("abcdef"), 2)})
+    >>> ratings = ratings.assign(item="trust", rating=[4, 5] * 3 + [2, 3] * 3)
+    >>> raters = pd.DataFrame({"rater": list("abcdef"), "sex": list("fffmmm")})
+    >>> found = group_summary(ratings, raters)
+    >>> found[["measure", "item", "factor", "group", "n", "estimate"]].head(2)
+      measure   item factor group  n  estimate
+    0   level  trust    sex     f  3       4.5
+    1   level  trust    sex     m  3       2.5
     """
     values, people, missing = _prepare(ratings, raters, categories)
     rows: list[dict[str, object]] = []
@@ -107,16 +119,30 @@ def group_tests(
         As for :func:`group_summary`.
     margins
         The largest negligible difference of each measure: in steps of the scale, or in kappa.
+    permutations, seed
+        Random permutations if there are too many to try all, and the seed of their random numbers.
+
+    Returns
+    -------
+    DataFrame
+        measure, item, factor, comparison, effect (difference, omega_squared or slope), n,
+        estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict, note.
 
     References
     ----------
     Phipson & Smyth 2010, doi:10.2202/1544-6115.1585; Schuirmann 1987, doi:10.1007/BF01068419
 
-    Returns
-    -------
-    DataFrame with measure, item, factor, comparison, effect (difference, omega_squared
-    or slope), n, estimate, low, high, p, p_holm, margin, p_equivalence, smallest_effect, verdict
-    and note
+    Examples
+    --------
+    Of the 20 ways to choose three of six raters, two are as far apart: p cannot be smaller.
+
+    >>> ratings = pd.DataFrame({"unit": ["s", "t"] * 6, "rater": np.repeat(list("abcdef"), 2)})
+    >>> ratings = ratings.assign(item="trust", rating=[4, 5] * 3 + [2, 3] * 3)
+    >>> raters = pd.DataFrame({"rater": list("abcdef"), "sex": list("fffmmm")})
+    >>> found = group_tests(ratings, raters)
+    >>> found[["measure", "comparison", "n", "estimate", "p", "verdict"]].iloc[[1]]
+      measure comparison  n  estimate    p    verdict
+    1   level      f - m  6       2.0  0.1  undecided
     """
     values, people, missing = _prepare(ratings, raters, categories)
     rows: list[dict[str, object]] = []
@@ -139,7 +165,7 @@ def group_tests(
     return tests
 
 
-def permute_groups(
+def _permute_groups(
     values: ArrayLike, groups: ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
     """Do groups of raters differ in the mean of one value per rater?
@@ -152,11 +178,6 @@ def permute_groups(
     Returns
     -------
     p, or NaN if there are fewer than two groups or three raters, or all values are the same
-
-    Examples
-    --------
-    >>> round(permute_groups([1.0, 2.0, 9.0, 10.0], ["a", "a", "b", "b"]), 3)
-    0.333
     """
     y, labels = np.asarray(values, np.float64), np.asarray(groups, object)
     known = ~(np.isnan(y) | pd.isna(labels))
@@ -183,7 +204,7 @@ def permute_groups(
     return permutation_p(parts, between, "independent", MOST_EXACT if few else permutations, seed)
 
 
-def permute_slope(
+def _permute_slope(
     values: ArrayLike, against: ArrayLike, *, permutations: int = 10_000, seed: int = 0
 ) -> float:
     """p of a value of raters not depending on a number, such as their age; two-sided."""
@@ -233,7 +254,7 @@ def _factor_rows(
     if len(groups) > 2:
         row = omega_squared(y, labels)
         row |= {"factor": factor, "comparison": "all groups", "effect": "omega_squared"}
-        row |= {"p": permute_groups(y, labels, **options)}
+        row |= {"p": _permute_groups(y, labels, **options)}
         rows.append(row | {"note": notes([str(row["note"]), missing])})
         pairs = [(group, OTHERS) for group in groups]
     else:
@@ -242,7 +263,7 @@ def _factor_rows(
         inside = labels == first
         contrast = welch(y[inside], y[stated & ~inside])
         against = np.where(stated, inside.astype(object), None)
-        p = permute_groups(y, against, **options)
+        p = _permute_groups(y, against, **options)
         row = {"factor": factor, "comparison": f"{first} - {second}", "effect": "difference"}
         rows.append(row | _tested(contrast, margin, p, missing))
     return rows
@@ -257,7 +278,7 @@ def _age_rows(
     seed: int,
 ) -> list[dict[str, object]]:
     head = {"factor": "age", "comparison": "ten years older", "effect": "slope"}
-    p = permute_slope(y, ages, permutations=permutations, seed=seed)
+    p = _permute_slope(y, ages, permutations=permutations, seed=seed)
     return [head | _tested(slope(y, ages / AGE_STEP), margin, p, missing)]
 
 

@@ -180,7 +180,7 @@ def closest_columns(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    r"""Test for each column whether it may be the one that follows a rating most closely.
+    r"""Test which columns may be the one that follows a rating most closely.
 
     The largest of many correlations is a matter of luck: with a few rows more it is another one.
     For each column this tests that no other has a larger absolute Spearman correlation in the
@@ -204,7 +204,7 @@ def closest_columns(
     -------
     DataFrame
         value, rating, estimate, p_closest; missing for a column without a correlation or if there
-        are fewer than two clusters
+        are fewer than two clusters.
 
     References
     ----------
@@ -212,10 +212,15 @@ def closest_columns(
 
     Examples
     --------
-    >>> rating = pd.DataFrame({"rating": [1, 2, 3, 4, 5] * 4})
-    >>> values = pd.DataFrame({"same": rating["rating"], "other": [2, 1, 3, 2, 3] * 4})
-    >>> closest_columns(values, rating, resamples=99)["p_closest"].round(2).tolist()
-    [1.0, 0.01]
+    One column hardly follows the rating; the other may be the closest.
+
+    >>> ratings = pd.DataFrame({"trust": range(30)})
+    >>> mixed = ratings["trust"] * 7 % 30
+    >>> values = pd.DataFrame({"near": ratings["trust"] + mixed, "far": mixed})
+    >>> closest_columns(values, ratings).round(3)
+      value rating  estimate  p_closest
+    0  near  trust     0.738      1.000
+    1   far  trust     0.119      0.001
     """
     groups = cluster_codes(clusters, len(values))
     layers = None if strata is None else cluster_codes(strata, len(values))

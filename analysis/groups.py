@@ -32,8 +32,18 @@ def group_means(
 
     Returns
     -------
-    DataFrame with item, group, n (units), estimate, low, high, note; an item without any unit has
-    one row without a group
+    DataFrame
+        item, group, n (units), estimate, low, high, note; an item without any unit has one row
+        without a group.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"trust": [4.0, 5, 1, 2]}, index=list("stuv"))
+    >>> groups = pd.Series({"s": "new", "t": "new", "u": "old", "v": "old"})
+    >>> group_means(values, groups)[["item", "group", "n", "estimate"]]
+        item group  n  estimate
+    0  trust   new  2       4.5
+    1  trust   old  2       1.5
     """
     columns = ["item", "group", "n", "estimate", "low", "high", "note"]
     rows = []
@@ -68,8 +78,17 @@ def group_differences(
 
     Returns
     -------
-    DataFrame with item, comparison, n, estimate, low, high, p, p_holm, margin, p_equivalence,
-    smallest_effect, note
+    DataFrame
+        item, comparison, n, estimate, low, high, p, p_holm, margin, p_equivalence,
+        smallest_effect, note.
+
+    Examples
+    --------
+    >>> values = pd.DataFrame({"trust": [4.0, 5, 1, 2]}, index=list("stuv"))
+    >>> groups = pd.Series({"s": "new", "t": "new", "u": "old", "v": "old"})
+    >>> group_differences(values, groups)[["item", "comparison", "n", "estimate", "p"]].round(3)
+        item comparison  n  estimate      p
+    0  trust  new - old  4       3.0  0.035
     """
     rows = []
     for item, y, labels, shared in _parts(values, groups, clusters):

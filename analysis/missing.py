@@ -26,7 +26,7 @@ def is_missing(text: str) -> bool:
     Parameters
     ----------
     text
-        A cell as it was written.
+        What the cell says.
 
     Returns
     -------

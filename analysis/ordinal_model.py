@@ -21,15 +21,40 @@ STEPS = 100
 
 
 class Fit(NamedTuple):
-    """A fitted model. Parameters are the thresholds, then the coefficients."""
+    """A fitted proportional-odds model, as :func:`fit_cumulative_logit` returns it.
+
+    Attributes
+    ----------
+    terms
+        Column and level of each coefficient.
+    coefficients, thresholds
+        The estimates.
+    information
+        Of all parameters: the thresholds, then the coefficients.
+    scores
+        Of each vote with respect to thresholds and linear predictor.
+    design
+        Dummies of each cell, a combination of levels that occurs.
+    cell
+        The cell of each vote.
+    converged
+        Whether the largest likelihood was found.
+
+    Examples
+    --------
+    >>> ratings = np.array([2, 2, 2, 1, 2, 1, 1, 1])
+    >>> fit = fit_cumulative_logit(ratings, pd.DataFrame({"group": list("aaaabbbb")}))
+    >>> fit.terms, fit.converged
+    ([('group', 'b')], True)
+    """
 
     terms: list[tuple[str, object]]
     coefficients: Vector
     thresholds: Vector
     information: Matrix
-    scores: Matrix  # of each vote with respect to thresholds and linear predictor
-    design: Matrix  # of each cell
-    cell: Codes  # of each vote
+    scores: Matrix
+    design: Matrix
+    cell: Codes
     converged: bool
 
     @property
@@ -53,9 +78,30 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
     statsmodels takes 132 s, or 60 s on the table of counts, because it takes its derivatives
     numerically. The tests compare the two.
 
+    Parameters
+    ----------
+    ratings
+        Whole numbers, at least two different ones.
+    categories
+        A row for each rating, a column for each predictor.
+
+    Returns
+    -------
+    Fit
+
     References
     ----------
     McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x
+
+    Examples
+    --------
+    Three of four ratings are high in the first group, one of four in the second: the odds are 3
+    and 1 / 3, and log(1 / 9) is -2.197.
+
+    >>> ratings = np.array([2, 2, 2, 1, 2, 1, 1, 1])
+    >>> fit = fit_cumulative_logit(ratings, pd.DataFrame({"group": list("aaaabbbb")}))
+    >>> fit.coefficients.round(3)
+    array([-2.197])
     """
     used, place = np.unique(ratings, return_inverse=True)
     if len(used) < 2:
@@ -88,14 +134,41 @@ def fit_cumulative_logit(ratings: NDArray[np.integer], categories: pd.DataFrame)
 
 
 class Sandwich(NamedTuple):
-    """Covariances of coefficients that allow for one or two kinds of clusters."""
+    """Covariances of coefficients that allow for clusters, as :func:`sandwich` returns them.
+
+    Attributes
+    ----------
+    parts
+        The covariance for each kind of clusters.
+    both
+        The one for clusters of both kinds crossed; None for one kind.
+    df
+        Degrees of freedom: one less than the kind with the fewest clusters has.
+
+    Examples
+    --------
+    >>> Sandwich((np.array([[0.25]]),), None, df=9).variance(np.array([2.0]))
+    1.0
+    """
 
     parts: tuple[Matrix, ...]
     both: Matrix | None
     df: int
 
     def variance(self, weights: NDArray[np.floating]) -> float:
-        """Of a weighted sum of coefficients; see :func:`analysis.contrasts.clustered_mean`."""
+        """Variance of a weighted sum of coefficients.
+
+        Two kinds of clusters are put together as in :func:`analysis.contrasts.clustered_mean`.
+
+        Parameters
+        ----------
+        weights
+            One for each coefficient.
+
+        Returns
+        -------
+        float
+        """
         parts = [float(weights @ part @ weights) for part in self.parts]
         if self.both is None:
             return parts[0]
@@ -109,9 +182,29 @@ def sandwich(fit: Fit, *clusters: Codes) -> Sandwich:
     :math:`M_c = \frac{G}{G-1} \sum_g s_g s_g^\top`, where :math:`s_g` is the sum of the scores of
     cluster g. Kinds of clusters with one cluster only are left out.
 
+    Parameters
+    ----------
+    fit
+        The model.
+    *clusters
+        The cluster of each vote, numbered from 0: one or two arrays.
+
+    Returns
+    -------
+    Sandwich
+
     References
     ----------
     Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136
+
+    Examples
+    --------
+    The variance of a log odds ratio, 1 / 3 + 1 + 1 + 1 / 3, times 8 / 7 for eight clusters:
+
+    >>> ratings = np.array([2, 2, 2, 1, 2, 1, 1, 1])
+    >>> fit = fit_cumulative_logit(ratings, pd.DataFrame({"group": list("aaaabbbb")}))
+    >>> round(sandwich(fit, np.arange(8)).variance(np.array([1.0])), 3)
+    3.048
     """
     useful = [codes for codes in clusters if len(np.unique(codes)) > 1]
     if not useful:
@@ -240,16 +333,30 @@ def ordinal_model(
     categories
         The whole scale in its order.
 
+    Returns
+    -------
+    DataFrame
+        term, level, reference, n (votes for items and groups, else raters), estimate (log odds),
+        low, high, p, odds_ratio, margin, p_equivalence, smallest_effect, note; the last row,
+        ``rater``, is the standard deviation between raters that is left.
+
     References
     ----------
     McCullagh 1980, doi:10.1111/j.2517-6161.1980.tb01109.x; Knapp & Hartung 2003,
     doi:10.1002/sim.1482; Cameron, Gelbach & Miller 2011, doi:10.1198/jbes.2010.07136
 
-    Returns
-    -------
-    DataFrame with term, level, reference, n (votes for items and groups, else raters),
-    estimate (log odds), low, high, p, odds_ratio, margin, p_equivalence, smallest_effect, note;
-    the last row, ``rater``, is the standard deviation between raters that is left.
+    Examples
+    --------
+    Each of four raters rates three of four units high on the first item, one on the second: the
+    odds are 3 and 1 / 3.
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 8, "rater": np.repeat(list("abcdabcd"), 4)})
+    >>> ratings["item"] = np.repeat(["trust", "use"], 16)
+    >>> ratings["rating"] = [2, 2, 2, 1] * 4 + [1, 1, 1, 2] * 4
+    >>> found = ordinal_model(ratings)
+    >>> found[["term", "level", "reference", "n", "odds_ratio"]].head(1).round(3)
+       term level reference   n  odds_ratio
+    0  item   use     trust  32       0.111
     """
     name = "group" if groups is None else str(groups.name)
     kept, remarks = _usable(ratings, groups)
@@ -277,7 +384,7 @@ def ordinal_model(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def meta_regression(
+def _meta_regression(
     effects: Vector, covariance: Matrix, design: Matrix
 ) -> tuple[Vector, Matrix, float]:
     """Random-effects regression by REML: coefficients with their covariance, and tau squared."""
@@ -401,7 +508,7 @@ def _between_rows(
     among = covariance[np.ix_(stated, stated)]
     alone = f"{nested} raters who rated one unit only are not compared" if nested else ""
     said = [*remarks, alone, *dict.fromkeys(missing[factor] for factor in usable)]
-    slopes, errors, tau2 = meta_regression(effects[stated], among, design)
+    slopes, errors, tau2 = _meta_regression(effects[stated], among, design)
     for place, (term, level, reference) in enumerate(names, start=1):
         error = float(np.sqrt(errors[place, place]))
         contrast = Contrast(number, float(slopes[place]), error, number - design.shape[1])

@@ -35,10 +35,30 @@ def demographics(
     (:data:`analysis.missing.MISSING_WORDS`) and an age that is no number (or not from 0 to 130)
     count as not stated; nothing is guessed.
 
+    Parameters
+    ----------
+    raters
+        Columns rater and any of age, sex, country; or None.
+    rater_ids
+        The raters to describe.
+
     Returns
     -------
-    A frame with rater, age, age_group, sex, country, in the given order; and for each
-    factor (age, age_group, sex, country) a note, empty if nothing is missing.
+    people : DataFrame
+        rater, age, age_group, sex, country, in the given order.
+    notes : dict
+        For each factor (age, age_group, sex, country) what is missing; empty if nothing is.
+
+    Examples
+    --------
+    >>> raters = pd.DataFrame({"rater": ["a", "b"], "age": ["24", "old"], "sex": ["F ", "m"]})
+    >>> people, notes = demographics(raters, ["a", "b"])
+    >>> people[["rater", "age", "sex"]]
+      rater   age sex
+    0     a  24.0   f
+    1     b   NaN   m
+    >>> notes["age"]
+    "1 ages are no number of years (such as 'old')"
     """
     known = pd.DataFrame({"rater": pd.Index(rater_ids)})
     given = raters
@@ -126,7 +146,21 @@ def rater_values(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> p
 
     Returns
     -------
-    DataFrame with rater, item (or "all"), measure, n (votes), estimate, note
+    DataFrame
+        rater, item (or "all"), measure, n (votes), estimate, note.
+
+    Examples
+    --------
+    The first rater saw the good unit and the second the bad one. The third saw both and agrees:
+    nobody is more lenient.
+
+    >>> ratings = pd.DataFrame({"unit": ["good", "bad", "good", "bad"], "rater": list("abcc")})
+    >>> found = rater_values(ratings.assign(item="trust", rating=[5, 1, 5, 1]))
+    >>> found[["rater", "item", "measure", "n", "estimate"]].head(3)
+      rater   item measure  n  estimate
+    0     a  trust   level  1       3.0
+    1     b  trust   level  1       3.0
+    2     c  trust   level  2       3.0
     """
     votes = long_votes(ratings, categories)
     frames = [_levels(votes)] + [_agreements(votes, measure) for measure in MEASURES[1:]]
@@ -134,7 +168,7 @@ def rater_values(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> p
     return pd.concat(frames, ignore_index=True)[columns]
 
 
-def adjusted_levels(cell: Codes, rater: Codes, rating: Codes, n: int) -> tuple[Matrix, str]:
+def _adjusted_levels(cell: Codes, rater: Codes, rating: Codes, n: int) -> tuple[Matrix, str]:
     """Adjusted mean rating of each of ``n`` raters (missing if without vote), and a note."""
     plain = np.full(n, np.nan)
     number = np.bincount(rater, minlength=n)
@@ -165,7 +199,7 @@ def _levels(votes: LongVotes) -> pd.DataFrame:
     frames = []
     for number, name in [*enumerate(votes.items), (-1, ALL)]:
         here = (votes.item == number) | (number < 0)
-        levels, note = adjusted_levels(
+        levels, note = _adjusted_levels(
             votes.cell[here], votes.rater[here], votes.rating[here], len(votes.raters)
         )
         frame = _frame(votes, name, "level", here, levels)
@@ -221,7 +255,11 @@ def rater_profiles(
     Parameters
     ----------
     ratings
-        unit, rater, item, rating, optionally submitted_at.
+        Columns unit, rater, item, rating, optionally submitted_at.
+    categories
+        The whole scale in its order.
+    resamples, seed
+        Of the bootstraps.
 
     Returns
     -------
@@ -237,6 +275,19 @@ def rater_profiles(
         - ``favourite_share``: share of the most used category.
         - ``seconds``: median time from one unit to the next, interval from order statistics.
         - ``agreement``: quadratic kappa against the mode of the others, all items together.
+
+    Examples
+    --------
+    The third rater gives one step less than the others:
+
+    >>> ratings = pd.DataFrame({"unit": list("stuv") * 3, "rater": np.repeat(list("abc"), 4)})
+    >>> ratings = ratings.assign(item="trust", rating=[3, 4, 5, 5] * 2 + [2, 3, 4, 4])
+    >>> found = rater_profiles(ratings)
+    >>> found[found["measure"] == "severity"][["rater", "measure", "n", "estimate"]]
+       rater   measure  n  estimate
+    0      a  severity  4       0.5
+    6      b  severity  4       0.5
+    12     c  severity  4      -1.0
     """
     votes = read_votes(ratings, categories)
     seconds = _seconds(ratings, votes)
@@ -390,7 +441,14 @@ def raters_to_look_at(profiles: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        rater, measure, n, estimate, usual (median of the others), reason
+        rater, measure, n, estimate, usual (median of the others), reason.
+
+    Examples
+    --------
+    >>> profiles = pd.DataFrame({"rater": list("abcd"), "measure": "severity", "n": 40})
+    >>> profiles = profiles.assign(estimate=[0.0, 0.1, -0.1, -2.0], low=float("nan"))
+    >>> raters_to_look_at(profiles)["reason"].item()
+    'rates 2.00 steps lower than others on the same units'
     """
     rows = [row for rule in _RULES for row in _outliers(profiles, rule)]
     rows += [*_fast(profiles), *_by_chance(profiles)]

@@ -30,8 +30,8 @@ def corrected_t_test(differences: ArrayLike, test_to_train: float) -> dict[str, 
 
     Returns
     -------
-    dict of n, estimate, low, high (95 %) and p; None for fewer than two splits, or equal
-    differences
+    dict or None
+        n, estimate, low, high (95 %) and p; None for fewer than two splits, or equal differences.
 
     References
     ----------
@@ -39,7 +39,9 @@ def corrected_t_test(differences: ArrayLike, test_to_train: float) -> dict[str, 
 
     Examples
     --------
-    >>> found = corrected_t_test([0.1, 0.2, 0.3], 0.25)
+    t = 0.2 / sqrt((1 / 3 + 1 / 4) * 0.01) = 2.62, with two degrees of freedom:
+
+    >>> found = corrected_t_test([0.1, 0.2, 0.3], test_to_train=0.25)
     >>> round(found["estimate"], 3), round(found["p"], 3)
     (0.2, 0.12)
     """

@@ -24,7 +24,33 @@ COLUMNS = ("unit", "rater", "item", "rating")
 
 @dataclass(frozen=True)
 class Votes:
-    """The votes as positions on the scale (items x raters x units), -1 if missing."""
+    """The votes of a study as an array; :func:`read_votes` makes it.
+
+    Attributes
+    ----------
+    codes
+        Positions on the scale, from 0, items x raters x units; -1 if missing.
+    items, raters, units
+        What the axes stand for, sorted.
+    clusters
+        The number of each unit's cluster.
+    categories
+        The scale.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": ["s", "s", "t"], "rater": ["a", "b", "a"], "item": "trust"})
+    >>> votes = read_votes(ratings.assign(rating=[1, 2, 5]))
+    >>> votes.codes
+    array([[[ 0,  4],
+            [ 1, -1]]])
+    >>> votes.ratings(0)
+    array([[ 1.,  5.],
+           [ 2., nan]])
+    >>> votes.counts()[0]
+    array([[1, 1, 0, 0, 0],
+           [0, 0, 0, 0, 1]])
+    """
 
     codes: Codes
     items: pd.Index
@@ -34,18 +60,53 @@ class Votes:
     categories: tuple[int, ...]
 
     def ratings(self, item: int) -> NDArray[np.float64]:
-        """Ratings of one item, raters x units, NaN if missing."""
+        """Ratings of one item.
+
+        Parameters
+        ----------
+        item
+            Its number.
+
+        Returns
+        -------
+        ndarray
+            Raters x units, NaN if missing.
+        """
         scale = np.append(np.asarray(self.categories, np.float64), np.nan)
         return np.asarray(scale[self.codes[item]])
 
     def counts(self) -> NDArray[np.int64]:
-        """Votes for each category, items x units x categories."""
+        """Count the votes for each category.
+
+        Returns
+        -------
+        ndarray
+            Items x units x categories.
+        """
         tables = [(self.codes == place).sum(1) for place in range(len(self.categories))]
         return np.stack(tables, axis=-1)
 
 
 def category_codes(values: ArrayLike, categories: Sequence[int]) -> Codes:
-    """Positions of ratings in the categories, -1 for a missing rating."""
+    """Positions of ratings on the scale.
+
+    Parameters
+    ----------
+    values
+        Ratings; one that is not on the scale is an error.
+    categories
+        The whole scale in its order.
+
+    Returns
+    -------
+    ndarray
+        From 0, in the shape of the values; -1 for a missing rating.
+
+    Examples
+    --------
+    >>> category_codes([5, 1, float("nan")], (1, 2, 3, 4, 5))
+    array([ 4,  0, -1])
+    """
     found = np.asarray(values)
     missing = pd.isna(found)
     codes = pd.Index(categories).get_indexer(pd.Index(found.ravel())).reshape(found.shape)
@@ -67,8 +128,21 @@ def read_votes(
     ratings
         Columns unit, rater, item, rating; rows with a missing rating count as no
         vote.
+    categories
+        The whole scale in its order.
     cluster
         The column whose values are resampled as a whole, for example that of the image.
+
+    Returns
+    -------
+    Votes
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": ["s", "s", "t"], "rater": ["a", "b", "a"], "item": "trust"})
+    >>> votes = read_votes(ratings.assign(rating=[1, 2, 5]))
+    >>> votes.raters.tolist(), votes.units.tolist(), votes.items.tolist()
+    (['a', 'b'], ['s', 't'], ['trust'])
     """
     absent = [name for name in (*COLUMNS, cluster) if name not in ratings]
     if absent:
@@ -103,7 +177,28 @@ def mirror_ratings(
     directions: Mapping[str, int] | None,
     categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
-    """Ratings in which more is always better: those on items of direction -1 are mirrored."""
+    """Mirror ratings on items on which fewer is better, so that more is always better.
+
+    Parameters
+    ----------
+    ratings
+        With the columns item and rating.
+    directions
+        -1 for items to mirror, by item.
+    categories
+        The whole scale.
+
+    Returns
+    -------
+    DataFrame
+        The same rows.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"item": ["trust", "effort"], "rating": [5, 5]})
+    >>> mirror_ratings(ratings, {"effort": -1})["rating"].tolist()
+    [5, 1]
+    """
     backward = [name for name, sign in (directions or {}).items() if sign < 0]
     mirrored = ratings["item"].isin(backward)
     if not mirrored.any():
@@ -115,13 +210,51 @@ def mirror_ratings(
 
 
 def modes(votes: Votes) -> Codes:
-    """The most frequent category of each item and unit, the smallest of several; -1: none."""
+    """The most frequent category of each item and unit, the smallest of several.
+
+    Parameters
+    ----------
+    votes
+        What :func:`read_votes` returns.
+
+    Returns
+    -------
+    ndarray
+        Positions on the scale, items x units; -1 without a vote.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
+    >>> modes(read_votes(ratings.assign(rating=[1, 5, 5])))
+    array([[4]])
+    """
     counts = votes.counts()
     return np.where(counts.any(-1), counts.argmax(-1), -1)
 
 
 def modes_without_own(votes: Votes) -> Codes:
-    """For each vote the mode of the other votes on its unit; -1 where there is no other."""
+    """For each vote the mode of the other votes on its unit and item.
+
+    Parameters
+    ----------
+    votes
+        What :func:`read_votes` returns.
+
+    Returns
+    -------
+    ndarray
+        Positions on the scale, items x raters x units; -1 without the vote or without another.
+
+    Examples
+    --------
+    The mode of 5 and 5, of 1 and 5, and of 1 and 5 (the smallest):
+
+    >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
+    >>> modes_without_own(read_votes(ratings.assign(rating=[1, 5, 5])))
+    array([[[4],
+            [0],
+            [0]]])
+    """
     counts = votes.counts()
     result = np.full(votes.codes.shape, -1, np.intp)
     for rater in range(len(votes.raters)):
@@ -133,7 +266,26 @@ def modes_without_own(votes: Votes) -> Codes:
 
 
 def label_units(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
-    """The mode of the votes, the smallest category on ties: units in rows, items in columns."""
+    """The mode of the votes on each unit and item, the smallest category on ties.
+
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating.
+    categories
+        The whole scale in its order.
+
+    Returns
+    -------
+    DataFrame
+        Units in rows, items in columns; NaN without a vote.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
+    >>> label_units(ratings.assign(rating=[1, 5, 5])).loc["s", "trust"].item()
+    5.0
+    """
     votes = read_votes(ratings, categories)
     scale = np.append(np.asarray(votes.categories, np.float64), np.nan)
     index = votes.units.rename("unit")
@@ -141,7 +293,32 @@ def label_units(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd
 
 
 class LongVotes(NamedTuple):
-    """One entry for each vote; a cell is a unit and an item."""
+    """The votes of a study, one entry for each; :func:`long_votes` makes it.
+
+    Attributes
+    ----------
+    raters, units, items
+        Names, sorted.
+    rater, unit, item
+        The number of each vote's rater, unit and item.
+    cell
+        The number of its unit and item together.
+    rating
+        As it was given.
+    place
+        Of the rating on the scale, from 0.
+    others
+        Place of the mode of the other votes on the cell, -1 if there is none.
+    mode
+        Place of the mode of all votes on the cell.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
+    >>> votes = long_votes(ratings.assign(rating=[1, 5, 5]))
+    >>> votes.place, votes.others, votes.mode
+    (array([0, 4, 4]), array([4, 0, 0]), array([4, 4, 4]))
+    """
 
     raters: pd.Index
     units: pd.Index
@@ -151,13 +328,32 @@ class LongVotes(NamedTuple):
     item: Codes
     cell: Codes
     rating: Codes
-    place: Codes  # of the rating on the scale, from 0
-    others: Codes  # place of the mode of the other votes on the cell, -1 if there is none
-    mode: Codes  # place of the mode of all votes on the cell
+    place: Codes
+    others: Codes
+    mode: Codes
 
 
 def long_votes(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> LongVotes:
-    """Number the votes of a ratings frame; rows without a rating are left out."""
+    """Number the votes of a tidy frame.
+
+    Parameters
+    ----------
+    ratings
+        Columns unit, rater, item, rating; rows without a rating are left out.
+    categories
+        The whole scale in its order.
+
+    Returns
+    -------
+    LongVotes
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": ["s", "t", "t"], "rater": ["a", "a", "b"], "item": "trust"})
+    >>> votes = long_votes(ratings.assign(rating=[3, 4, 5]))
+    >>> votes.rater, votes.unit, votes.rating
+    (array([0, 0, 1]), array([0, 1, 1]), array([3, 4, 5]))
+    """
     table = read_votes(ratings, categories)
     item, rater, unit = places = np.nonzero(table.codes >= 0)
     return LongVotes(
@@ -176,7 +372,24 @@ def long_votes(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> Lon
 
 
 def others_mean(votes: LongVotes) -> Matrix:
-    """For each vote the mean of the other votes on its cell; missing if there is none."""
+    """For each vote the mean of the other votes on its unit and item.
+
+    Parameters
+    ----------
+    votes
+        What :func:`long_votes` returns.
+
+    Returns
+    -------
+    ndarray
+        One entry for each vote; NaN if there is no other.
+
+    Examples
+    --------
+    >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
+    >>> others_mean(long_votes(ratings.assign(rating=[1, 2, 5])))
+    array([3.5, 3. , 1.5])
+    """
     number, total = np.bincount(votes.cell), np.bincount(votes.cell, votes.rating)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = (total[votes.cell] - votes.rating) / (number[votes.cell] - 1)

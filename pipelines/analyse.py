@@ -21,6 +21,7 @@ from pasta import store, tables
 from pasta.config import Params, load_params
 from pasta.contracts import Table
 from pasta.embedding.sentences import sentence, top_concepts
+from pasta.errors import InputError
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root
 from pasta.registry import Registry
@@ -78,7 +79,8 @@ def dataset(here: list[Group], params: Params) -> Tables:  # noqa: ARG001
     """How much there is of everything, and what the papers say of their study in words."""
     images = _all([*dict.fromkeys(one.images for one in here)], tables.IMAGES)
     perturbed = _all(_explanations(here), tables.PERTURBED)
-    samples, votes, annotators = _samples(here), _given(ratings.VOTES), _given(ratings.ANNOTATORS)
+    samples = _all(_explanations(here), tables.EXPLANATIONS)
+    votes, annotators = _given(ratings.VOTES), _given(ratings.ANNOTATORS)
     models, known = pd.read_csv(project_root() / ACCURACY), published_techniques()
     found = dataset_tables(images, samples, perturbed, votes, annotators, published=known)
     shown = samples[(samples["method"] + "/" + samples["backbone"]).isin(known)]
@@ -95,7 +97,7 @@ def agreement(here: list[Group], params: Params) -> Tables:
     """How far annotators agree."""
     return agreement_tables(
         _given(ratings.VOTES),
-        _samples(here),
+        rated_samples(here),
         annotators=_given(ratings.ANNOTATORS),
         **params.analysis.model_dump(),
         seed=params.seeds.analysing,
@@ -114,7 +116,7 @@ def bias(here: list[Group], params: Params) -> Tables:
     found = bias_tables(
         _given(ratings.VOTES),
         _given(ratings.ANNOTATORS),
-        _samples(here),
+        rated_samples(here),
         descriptions,
         concept_sentences(here, told, describe),
         boxes,
@@ -131,7 +133,7 @@ def preference(here: list[Group], params: Params) -> Tables:
     protocol = load_protocol(params.annotations.protocol)
     found = preference_tables(
         _given(ratings.VOTES),
-        _samples(here),
+        rated_samples(here),
         _given(ratings.RANKED),
         annotators=_given(ratings.ANNOTATORS),
         directions={name: protocol.question(name).direction or 1 for name in protocol.stars},
@@ -151,7 +153,7 @@ def correlation(here: list[Group], params: Params) -> Tables:
     found = correlation_tables(
         _all([one.metrics for one in here], tables.METRIC_VALUES),
         _given(ratings.LABELS),
-        _samples(here),
+        rated_samples(here),
         resamples=params.analysis.resamples,
         seed=params.seeds.analysing,
     )
@@ -165,13 +167,33 @@ def _planted(part: str, here: list[Group]) -> Tables:
         return {}
     scores = standard_properties(pd.read_parquet(project_root() / PLANTED / "properties.parquet"))
     people, rankings = _given(ratings.ANNOTATORS), _given(ratings.RANKED)
-    found = estimate_effects(votes, people, _samples(here), scores, rankings)
+    found = estimate_effects(votes, people, rated_samples(here), scores, rankings)
     return {"planted": compare_planted(pd.read_parquet(file), found, part)}
 
 
-def _samples(here: list[Group]) -> pd.DataFrame:
-    """What can be rated: the explanations of all groups."""
-    return _all(_explanations(here), tables.EXPLANATIONS)
+def rated_samples(here: list[Group]) -> pd.DataFrame:
+    """What was put before people: the explanations of all groups, and those of releases.
+
+    Of the latter nothing is known but what their names say, and their kind. A vote on anything
+    else is an error: nothing is left out silently.
+    """
+    computed = _all(_explanations(here), tables.EXPLANATIONS)
+    shown = _given(ratings.SHOWN)
+    shown = shown[~shown["sample_id"].isin(computed["sample_id"])]
+    parts = shown["sample_id"].str.split("/", expand=True).reindex(columns=range(4))
+    parts.columns = pd.Index(["dataset", "image_id", "method", "backbone"])
+    more = pd.concat([shown[["sample_id", "kind", "predicted"]], parts.astype("str")], axis=1)
+    every = pd.concat([computed, more], ignore_index=True) if len(more) else computed
+    rated = _given(ratings.LABELS)["sample_id"]
+    unknown = rated[~rated.isin(every["sample_id"])].unique()
+    if len(unknown):
+        raise InputError(
+            f"{len(unknown)} rated samples are not known, the first is {unknown[0]}",
+            file=project_root() / VOTES / "labels.parquet",
+            column="sample_id",
+            expected="a sample of the explanations table; `dvc repro explain` makes it",
+        )
+    return every
 
 
 def _given(table: Table) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from pasta.layout import groups
 from pasta.paths import FIGURES, project_root, stage_folder
 from pasta.stage import run_stage
 
-IMAGES = 2  # of each group
+IMAGES = 1  # of each group
 
 
 def main() -> None:

@@ -11,7 +11,13 @@ from pasta import store
 from pasta.config import load_params
 from pasta.paths import project_root
 from pasta.stage import run_stage
-from pasta.studies.batches import left_out, merged, project_batches, write_tables
+from pasta.studies.batches import (
+    left_out,
+    merged,
+    project_batches,
+    withdrawal,
+    write_tables,
+)
 from pasta.studies.registry import load_study
 from pasta.studies.source import describe_source, write_source
 from pasta.tracking import tracked_run
@@ -45,7 +51,8 @@ def main(name: str) -> None:
         gave_way = left_out(study, sources, answers)
         if gave_way:
             typer.echo(f"{gave_way:,} simulated answers give way to those of people")
-        about |= {"batches": len(sources), "simulated_left_out": gave_way}
+        counting = sum(withdrawal(source) is None for source in sources)
+        about |= {"batches": counting, "simulated_left_out": gave_way}
         store.write_json(about, out / "annotations.json")
         write_source(describe_source(out, _simulated_share(answers)), out)
         run.log_metrics({table: len(part) for table, part in answers.items()})

@@ -8,18 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer.main
 from PIL import Image
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
+from pasta import store, tables
 from pasta.cli import app
 from pasta.commands.options import require_metric, require_technique
 from pasta.config import profile_names
 from pasta.errors import PastaError
+from pasta.explanations import single
+from pasta.explanations.catalog import technique
+from pasta.explanations.gallery import sheet
 from pasta.progress import bar
 from tests.conftest import ROOT, Runner, copy_project, environment, runner
+from tests.test_tables import images
 
 
 @pytest.fixture(scope="module")
@@ -248,3 +254,59 @@ def test_a_cropped_photograph_is_told(tmp_path: Path, capsys: pytest.CaptureFixt
     said = capsys.readouterr().err
     assert "120 x 90 pixels, of which the middle 90 x 90 are seen" in said
     assert "square.png" not in said
+
+
+# Damaged files
+
+
+def test_a_table_that_is_cut_off_is_named_and_a_result_of_its_name_is_no_table(
+    tmp_path: Path,
+) -> None:
+    project = copy_project(tmp_path / "project")
+    run = runner(project)
+    folder = project / "pipelines/data/images/coco"
+    store.write(images(), folder / "images.parquet", tables.IMAGES)
+    other = project / "pipelines/data/applications/tuning/images.csv"
+    other.parent.mkdir(parents=True)
+    other.write_text("technique,image_id\nlime/resnet50,3\n")
+    assert "tuning" not in run("pasta", "tables", "show", "images").stdout
+    whole = (folder / "images.parquet").read_bytes()
+    for content in (b"", whole[: len(whole) // 2]):
+        (folder / "images.parquet").write_bytes(content)
+        for command in (["tables"], ["tables", "show", "images"], ["data", "check", "coco"]):
+            said = run("pasta", *command, check=False)
+            assert said.returncode == 1 and "Traceback" not in said.stderr
+            assert "images/coco/images.parquet" in said.stderr
+
+
+def test_a_note_of_a_stage_that_says_nothing_is_named(tmp_path: Path) -> None:
+    project = copy_project(tmp_path / "project")
+    folder = project / "pipelines/data/timings"
+    folder.mkdir(parents=True)
+    (folder / "clip.json").write_text('{"stage": "clip", "secunds": 3}')
+    said = runner(project)("pasta", "outcome", check=False)
+    assert said.returncode == 1 and "timings/clip.json" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_sheet_of_classifiers_that_disagree_does_not_name_one_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    titles: list[str] = []
+
+    def note(pixels: Any, entries: Any, title: str) -> Any:
+        titles.append(title)
+        return sheet(pixels, entries, title)
+
+    monkeypatch.setattr(single, "sheet", note)
+    gradcam = technique("gradcam/resnet50")
+    other = technique("gradcam/vit_b_16")
+    pixels, shown = np.zeros((32, 32, 3), np.uint8), np.eye(32, dtype=np.float32)
+    for second in ("cat", "dog"):
+        single.answer_sheet(
+            [
+                single.Answer(one, pixels, label, 0.9, label, shown, (), "ok")
+                for one, label in ((gradcam, "cat"), (other, second))
+            ]
+        )
+    assert titles == ["Why cat?", "Why does each classifier say what it says?"]

@@ -97,6 +97,8 @@ def _print(found: Best) -> None:
     print_table(title, columns, rows, numbers=columns[:1] + columns[2:4])
     if found.ranked[0].score.origin:
         typer.echo(f"The scorer has {found.ranked[0].score.origin}.")
+    if found.ranked[0].score.warning:
+        typer.echo(f"Warning: {found.ranked[0].score.warning}.")
     if found.ranked[0].place is None:
         typer.echo("no explanation of this image can be scored: all show nothing", err=True)
     elif found.undecided:
@@ -118,6 +120,7 @@ def _plain(found: Best, target: Path) -> dict[str, Any]:
     return {
         "question": found.question,
         "origin": found.ranked[0].score.origin or None,
+        "warning": found.ranked[0].score.warning or None,
         "predicted": first.predicted,
         "probability": first.probability,
         "undecided": found.undecided,

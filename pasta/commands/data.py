@@ -85,11 +85,14 @@ def _print_built(name: str) -> None:
     from pasta.commands.show import print_table
     from pasta.datasets.stored import CONCEPTS, IMAGES, open_dataset
     from pasta.errors import PastaError
-    from pasta.paths import stage_folder
+    from pasta.paths import project_root, stage_folder
+    from pasta.pinned import require_pinned
 
     folder = stage_folder("images") / name
     if not (folder / IMAGES).exists():
         raise PastaError(f"nothing of {name} is drawn yet; `dvc repro images@{name}` does it")
+    root = project_root()
+    require_pinned([folder.relative_to(root).as_posix()], root)
     data = open_dataset(folder)
     splits = ["train", "validation", "test"]
     counts = data.images.pivot_table("row", "label", "split", "count", fill_value=0)

@@ -31,7 +31,6 @@ def report(
     from pasta.commands.show import console, print_table
     from pasta.errors import PastaError
     from pasta.paths import FIGURES, project_root
-    from pasta.pinned import require_inputs
     from pasta.pipeline_state import stale_stages
     from pasta.progress import bar
     from pasta.registry import did_you_mean
@@ -47,9 +46,8 @@ def report(
             raise PastaError(f"{out}: there `dvc repro` makes the PDFs; choose another folder")
         for one in wanted:
             _require_made(one, root)
-            require_inputs(f"report@{one}", root)
         out.mkdir(parents=True, exist_ok=True)
-        stale = stale_stages(project_root(), [f"report@{one}" for one in wanted], but=[SOURCE])
+        stale = stale_stages(root, [f"report@{one}" for one in wanted], but=[SOURCE])
         if stale:
             console().print(f"not up to date, as every page will say: {', '.join(stale)}")
         with bar("reports", len(wanted), "PDFs") as line:
@@ -78,13 +76,17 @@ def outcome() -> None:
     """
     from pasta import store
     from pasta.commands.show import console, print_table
-    from pasta.errors import PastaError
+    from pasta.errors import InputError, PastaError
     from pasta.paths import FIGURES, TIMINGS, project_root
     from pasta.pinned import stage_names
 
     root = project_root()
-    found = [store.read_json(file) for file in (root / TIMINGS).glob("*.json")]
-    by_stage = {note["stage"]: note for note in found}
+    by_stage = {}
+    for file in sorted((root / TIMINGS).glob("*.json")):
+        note = store.read_json(file)
+        if not isinstance(note, dict) or not {"stage", "seconds", "peak_mebibytes"} <= set(note):
+            raise InputError("tells nothing of a stage", file=file, expected="what a stage wrote")
+        by_stage[note["stage"]] = note
     notes = [by_stage[name] for name in stage_names(root) if name in by_stage]
     if not notes:
         raise PastaError("no stage has run here yet; `make demo` or `dvc repro` runs them")
@@ -98,9 +100,10 @@ def outcome() -> None:
 
 
 def _require_made(name: str, root: Path) -> None:
-    """An error if what a report reads is not there at all."""
+    """An error if what a report reads is not there, or not as it was made."""
     from pasta.errors import PastaError
     from pasta.paths import DATA
+    from pasta.pinned import require_inputs, require_pinned
     from reports.source.data import REPORTS
 
     for folder in REPORTS.entry(name).metadata["reads"]:
@@ -109,6 +112,8 @@ def _require_made(name: str, root: Path) -> None:
                 f"{root / DATA / folder}: is not there, and {name} reads it; "
                 f"`dvc repro report@{name}` makes both"
             )
+        require_pinned([(DATA / folder).as_posix()], root)
+    require_inputs(f"report@{name}", root)
 
 
 def _say_findings(root: Path) -> None:

@@ -31,6 +31,9 @@ def score(
         Path | None,
         typer.Option(metavar="FOLDER", help="where the images of the maps are, if not beside them"),
     ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="the predicted class of files whose name has none")
+    ] = None,
     signed: Annotated[
         bool, typer.Option("--signed", help="maps go from -1 to 1, negative is against the class")
     ] = False,
@@ -55,7 +58,7 @@ def score(
 
         scorer = project_root() / FOLDER
     labels = load_scorer(scorer).card.labels
-    listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images)
+    listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images, label)
     metric = PastaScore.load(question or MAIN, scorer)
     scores = _score(metric, listed, signed)
     report = _report(metric, listed, scores)
@@ -130,7 +133,7 @@ def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str
         "next_better": better[0] if better else None,
         "techniques": len(means),
         "kappa": metric.card.kappa(metric.question),
-        "warnings": list(weak_question(metric.card, metric.question)),
+        "warning": weak_question(metric.card, metric.question) or None,
         "unfamiliar": sum(not one.familiar for one in each if one.status == "ok"),
         "uninformative": sum(not one.informative for one in each if one.status == "ok"),
         "scores": [
@@ -210,8 +213,8 @@ def _print(report: dict[str, Any]) -> None:
         )
     if report["origin"]:
         console().print(f"The scorer has {report['origin']}.")
-    for line in report["warnings"]:
-        console().print(f"Warning: {line}.")
+    if report["warning"]:
+        console().print(f"Warning: {report['warning']}.")
     notes = [note for one in report["scores"] for note in one["notes"]]
     for start, words in _CONVERTED.items():
         if number := sum(note.startswith(start) for note in notes):

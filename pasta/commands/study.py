@@ -232,6 +232,8 @@ def _list_batches(name: str) -> None:
     left = ["withdrawn_at", "reason"] if table["withdrawn_at"].any() else []
     columns = ["number", "source", "format", "imported_at", "replaced", *counted, "sha256", *left]
     table["sha256"] = table["sha256"].str[:12]
+    for when in ("imported_at", "withdrawn_at"):
+        table[when] = table[when].str[:16].str.replace("T", " ")
     rows = table[columns].astype(str).to_numpy().tolist()
     titles = [name.removesuffix("_at") for name in columns]
     print_table("Imported batches", titles, rows, numbers=["number", "replaced", *counted])

@@ -81,18 +81,34 @@ def _schema(table: Table) -> list[tuple[str, str, str, str]]:
 
 def _files(name: str) -> list[Path]:
     from pasta.paths import DATA, project_root
+    from pasta.tables import TABLES
 
     folder = project_root() / DATA
-    return sorted([*folder.glob(f"**/{name}.parquet"), *folder.glob(f"**/{name}.csv")])
+    header = ",".join(TABLES[name].columns)
+    texts = (file for file in folder.glob(f"**/{name}.csv") if _first_line(file) == header)
+    return sorted([*folder.glob(f"**/{name}.parquet"), *texts])
+
+
+def _first_line(file: Path) -> str:
+    """What tells a table of the pipeline from a result that is called alike."""
+    with file.open() as lines:
+        return lines.readline().strip()
 
 
 def _length(file: Path) -> int:
     if file.suffix == ".csv":
         with file.open() as lines:
             return sum(1 for _ in lines) - 1
+    from pyarrow import ArrowInvalid
     from pyarrow.parquet import read_metadata
 
-    return int(read_metadata(file).num_rows)
+    from pasta.errors import InputError
+
+    try:
+        return int(read_metadata(file).num_rows)
+    except (ArrowInvalid, OSError) as error:
+        expected = "a whole parquet file; `dvc status` tells which stage makes it"
+        raise InputError(f"cannot be read: {error}", file=file, expected=expected) from error
 
 
 def _relative(file: Path) -> Path:

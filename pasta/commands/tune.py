@@ -118,11 +118,14 @@ def _tuned(
     from pasta.applications.tuning import tune as search
     from pasta.datasets.stored import open_dataset
     from pasta.paths import DATA, project_root
+    from pasta.pinned import require_pinned
     from pasta.progress import bar
     from pasta.scoring.score import PastaScore
     from pasta.tracking import tracked_run
 
     root = project_root()
+    read = [folder for one in groups for folder in (one.images, one.models, one.explanations)]
+    require_pinned([folder.relative_to(root).as_posix() for folder in read], root)
     metric = PastaScore.load(question, scorer)
     table = open_table(technique, values, groups, params, root, numbers, "--search + --held-out")
     datasets = {group.dataset: open_dataset(group.images) for group in groups}

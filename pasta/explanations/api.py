@@ -135,6 +135,8 @@ def explain(
     --------
     A network that adds up all pixels finds the bright one:
 
+    >>> import torch
+    >>> from torch import nn
     >>> from pasta import explain
     >>> network = nn.Sequential(
     ...     nn.Conv2d(3, 1, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1, 2)

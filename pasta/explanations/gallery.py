@@ -31,7 +31,8 @@ BLACK_BOXES = ("resnet50", "vit_b_16", "clip_zero_shot")
 Part = tuple[StoredDataset, StoredExplanations]  # of one group
 WIDTH = 2400  # pixels; more would not fit on a page
 GAP, MARGIN, LEGEND = 6, 14, 300
-LETTERS, GALLERY_LETTERS = 9, 17  # points; galleries are wide, and small on a page
+LETTERS, GALLERY_LETTERS = 9, 12  # points; galleries are wide, and smaller on a page
+NAME_LETTERS = 14  # of a method in a gallery, before the next line
 KINDS: tuple[Kind, ...] = ("positive", "signed", "concepts")
 # Figures are as large as an inch and have as many dots: positions on them are pixels / DPI. What
 # lies outside belongs to the picture all the same, because it is saved with a tight box.
@@ -49,52 +50,53 @@ class Entry:
 
 def gallery(
     images: Pixels,
-    columns: Mapping[str, tuple[Numbers, bool]],
-    row_titles: Sequence[str],
+    methods: Mapping[str, tuple[Numbers, bool]],
+    titles: Sequence[str],
     title: str,
     cell: int = 144,
+    blocks: int = 2,
 ) -> Figure:
-    """Show images in rows and methods in columns, whose headers are turned.
+    """Show images in columns and methods in rows, in blocks side by side.
 
     Parameters
     ----------
     images
-        Shape (rows, height, width, 3).
-    columns
-        For each method its maps (rows, height, width), and whether they are signed.
-    row_titles
+        Shape (columns, height, width, 3).
+    methods
+        For each method its maps (columns, height, width), and whether they are signed.
+    titles
         What is said of each image, such as the predicted class.
     title
         Of the whole picture.
     cell
         Side of a map in pixels.
+    blocks
+        How many times the images are side by side, each time with other methods.
     """
-    for name, (maps, _) in columns.items():
-        _require_rows(f"column {name!r}", maps, images)
-    _require_rows("list of row titles", row_titles, images)
-    cells = [
-        shown
-        for row, image in enumerate(images)
-        for shown in (
-            enlarge(image, cell),
-            *(rendering.overlay(image, maps[row], sign, cell) for maps, sign in columns.values()),
-        )
-    ]
-    figure = Figure((1, 1), DPI)
-    grid, bottom = _add_grid(figure, cells, 1 + len(columns), 0, (cell, cell), GAP)
-    headers = [
-        axes.set_title(name, rotation=90, fontsize=GALLERY_LETTERS)
-        for axes, name in zip(grid.axes_row[0], ("image", *columns), strict=True)
-    ]
-    for axes, label in zip(grid.axes_column[0], row_titles, strict=True):
-        words = textwrap.fill(label.replace("_", " "), 18)
-        axes.set_ylabel(words, rotation=0, ha="right", va="center", fontsize=GALLERY_LETTERS)
-    FigureCanvasAgg(figure)
-    figure.draw_without_rendering()
-    high = max(header.get_window_extent().height for header in headers)
-    _write(figure, title, -high - 6 * GAP, GALLERY_LETTERS + 4, va="bottom")
-    kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in columns.values()]
-    _add_legends(figure, kinds, bottom + GAP, 2)
+    for name, (maps, _) in methods.items():
+        _require_rows(f"method {name!r}", maps, images)
+    _require_rows("list of titles", titles, images)
+    rows = [("image", [enlarge(image, cell) for image in images])]
+    for name, (maps, signed) in methods.items():
+        pairs = zip(images, maps, strict=True)
+        rows.append((name, [rendering.overlay(image, one, signed, cell) for image, one in pairs]))
+    high = -(-len(rows) // blocks)
+    figure, left, bottom = Figure((1, 1), DPI), 0.0, 0.0
+    for start in range(0, len(rows), high):
+        part = rows[start : start + high]
+        cells = [shown for _, every in part for shown in every]
+        grid, end = _add_grid(figure, cells, len(images), 0, (cell, cell), GAP, left)
+        for axes, (name, _) in zip(grid.axes_column[0], part, strict=True):
+            words = textwrap.fill(name, NAME_LETTERS)
+            axes.set_ylabel(words, rotation=0, ha="right", va="center", fontsize=GALLERY_LETTERS)
+        for axes, label in zip(grid.axes_row[0], titles, strict=True):
+            words = textwrap.fill(label.replace("_", " "), NAME_LETTERS, break_long_words=False)
+            axes.set_title(words, fontsize=GALLERY_LETTERS - 1)
+        left += len(images) * (cell + GAP) + NAME_LETTERS * GALLERY_LETTERS
+        bottom = max(bottom, end)
+    _write(figure, title, -5 * GALLERY_LETTERS, GALLERY_LETTERS + 3, va="bottom")
+    kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in methods.values()]
+    _add_legends(figure, kinds, bottom + GAP)
     return figure
 
 
@@ -147,12 +149,13 @@ def _add_grid(
     top: float,
     size: tuple[int, int],
     gap: float,
+    left: float = 0.0,
 ) -> tuple[ImageGrid, float]:
     """Add pictures in rows, and say how far down they go."""
     columns = min(columns, len(cells))
     rows = -(-len(cells) // columns)
     wide, high = columns * size[0] + (columns - 1) * GAP, rows * size[1] + (rows - 1) * gap
-    place = (0.0, -(top + high) / DPI, wide / DPI, high / DPI)
+    place = (left / DPI, -(top + high) / DPI, wide / DPI, high / DPI)
     pads = (GAP / DPI, gap / DPI)
     grid = ImageGrid(figure, place, (rows, columns), len(cells), axes_pad=pads)
     for axes, cell in zip(grid, cells, strict=False):
@@ -179,7 +182,7 @@ def _require_rows(name: str, found: Sequence[object] | Numbers, images: Pixels) 
 
 
 def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image.Image:
-    """Rows: the first images of each group that has the backbone. Columns: its methods."""
+    """Columns: the first images of each group that has the backbone. Rows: its methods."""
     there = [part for part in parts if (part[1].table["backbone"] == backbone).any()]
     ours = [one for one in _techniques(there) if one.backbone == backbone]
     ours = [one for one in ours if all(_has(stored, one) for _, stored in there)]

@@ -168,7 +168,17 @@ def _numbers(values: Numbers) -> list[str]:
 
 def _fit_names(names: Sequence[str], width: int, height: float) -> tuple[Face, list[str]]:
     """The largest letters that fit a chart; rather one line of smaller letters than two lines."""
-    for letters, most in [(14, 1), (13, 1), (12, 1), (11, 1), (12, 2), (11, 2), (10, 99)]:
+    for letters, most in [
+        (18, 1),
+        (16, 1),
+        (14, 1),
+        (13, 1),
+        (12, 1),
+        (11, 1),
+        (12, 2),
+        (11, 2),
+        (10, 99),
+    ]:
         face = font(max(10, min(letters, width // 24)))
         labels = [wrap(name.replace("_", " "), 0.45 * width, face) for name in names]
         lines = max(label.count("\n") + 1 for label in labels)

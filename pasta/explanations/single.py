@@ -108,7 +108,11 @@ def answer_sheet(answers: Sequence[Answer]) -> Pixels:
         if answer.technique.backbone == backbone
     ]
     explained = dict.fromkeys(answer.explained for answer in answers)
-    title = f"Why {answers[0].explained}?" if len(explained) == 1 else "Why what each one says?"
+    title = (
+        f"Why {answers[0].explained}?"
+        if len(explained) == 1
+        else "Why does each classifier say what it says?"
+    )
     return np.asarray(draw(sheet(answers[0].pixels, entries, title)))
 
 

@@ -549,6 +549,7 @@ def evaluate(
     A model that looks for a bright pixel. The first map removes it first, the second one last, so
     that the model's probability is 1, 0, 0, 0, 0 or 1, 1, 1, 1, 0:
 
+    >>> import torch
     >>> def probabilities(images):
     ...     bright = images.amax(dim=(1, 2, 3))
     ...     return torch.stack([1 - bright, bright], dim=1)

@@ -28,7 +28,8 @@ from pasta.models.base import MODELS, Classifier, ConceptModel
 from pasta.models.catalog import ORDER
 from pasta.models.data import ModelContext, as_tensor
 from pasta.models.settings import ModelsParams
-from pasta.paths import project_root
+from pasta.paths import DATA, project_root
+from pasta.pinned import require_pinned
 from pasta.registry import did_you_mean
 from pasta.tracking import file_md5
 
@@ -147,6 +148,7 @@ def open_classifier(dataset: str, model: str) -> tuple[Classifier, int]:
     ]
     if not homes:
         raise PastaError(f"no group of the parameters has a model {model!r} of {dataset!r}")
+    require_pinned([(DATA / "clip").as_posix()], root)  # its weights have no card with an md5
     classifier, card = load(homes[0], params, root)
     compute.place(classifier)
     return classifier, int(card["image_size"])

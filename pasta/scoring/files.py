@@ -87,9 +87,12 @@ class Listed:
 
 
 def list_folder(
-    folder: Path, classes: Mapping[str, Sequence[str]], images: Path | None = None
+    folder: Path,
+    classes: Mapping[str, Sequence[str]],
+    images: Path | None = None,
+    label: str | None = None,
 ) -> Listed:
-    """Look at all names before anything is opened."""
+    """Look at all names before anything is opened; ``label`` is that of names without one."""
     if not folder.is_dir():
         raise PastaError(f"{folder}: there is no such folder")
     if images is not None and not images.is_dir():
@@ -104,7 +107,8 @@ def list_folder(
         raise InputError("the folder is empty", file=folder, expected=f"files like {FORM}.npy")
     kind, files = _of_one_kind(folder, found)
     names = [parse_name(file, classes) for file in files]
-    return Listed(kind, files, names, images)
+    labelled = [name._replace(label=name.label or label) for name in names]
+    return Listed(kind, files, labelled, images)
 
 
 def _of_one_kind(folder: Path, found: list[Path]) -> tuple[Kind, list[Path]]:

@@ -24,7 +24,7 @@ from pasta.compute import to_numpy
 from pasta.embedding.encoders import pictures, squared
 
 Floats = NDArray[np.float32]
-_AT_ONCE = 16  # images
+_AT_ONCE = 150_000  # pixels: more of them leave the processor's cache
 _LEVELS = 3  # of the wavelets
 _BLOCK = 8  # pixels of a side, in which grain is measured
 _RINGS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.71)  # cycles a pixel
@@ -36,12 +36,12 @@ def image_statistics(images: Tensor, size: int) -> Floats:
 
     ``size`` is the side of what the encoder sees, to which images are brought first.
     """
-    parts = [_describe(squared(pictures(part), size)) for part in torch.split(images, _AT_ONCE)]
-    return np.concatenate([to_numpy(part) for part in parts]).astype(np.float32)
+    together = max(1, _AT_ONCE // size**2)
+    parts = [_describe(squared(pictures(part), size)) for part in torch.split(images, together)]
+    return np.concatenate([to_numpy(part) for part in parts])
 
 
 def _describe(images: Tensor) -> Tensor:
-    images = images.double()
     red, green, blue = images.unbind(1)
     light = images.mean(1)
     planes = (light, red - green, blue - (red + green) / 2)
@@ -135,8 +135,9 @@ def _detail(plane: Tensor) -> Tensor:
 
 
 def _quantiles(plane: Tensor, shares: Sequence[float]) -> Tensor:
-    asked = torch.tensor(shares, dtype=plane.dtype)
-    return torch.quantile(plane.flatten(1), asked, dim=1)
+    # numpy's partition is several times as fast as torch's sorting
+    found = np.quantile(plane.flatten(1).numpy(), shares, axis=1)
+    return torch.from_numpy(found.astype(np.float32))
 
 
 def _correlation(first: Tensor, second: Tensor) -> Tensor:

@@ -61,6 +61,7 @@ class Score:
     origin: str = ""  # what the scorer learned from, if not from people's votes on real images
     informative: bool = True  # False if the interval leaves nearly the whole scale open
     notes: tuple[str, ...] = ()  # whatever one should know before trusting the score
+    warning: str = ""  # if the question is hardly predicted at all; it is among the notes
 
     def __float__(self) -> float:
         return self.score
@@ -80,6 +81,7 @@ class Scores:
     origin: str
     informative: NDArray[np.bool_]
     notes: tuple[tuple[str, ...], ...]
+    warning: str
 
     def __len__(self) -> int:
         return len(self.score)
@@ -96,6 +98,7 @@ class Scores:
             self.origin,
             bool(self.informative[row]),
             self.notes[row],
+            self.warning,
         )
 
     def __iter__(self) -> Iterator[Score]:
@@ -167,7 +170,38 @@ class _Job(NamedTuple):
 
 
 class PastaScore:
-    """Predicts how people would answer one question about explanations."""
+    """Predicts how people would answer one question about explanations.
+
+    :meth:`load` opens a trained scorer; calling it is :meth:`score`.
+
+    Parameters
+    ----------
+    question
+        One of those that the scorer has learned.
+    stored
+        The scorer, as :func:`pasta.scoring.stored.load_scorer` returns it.
+    encoder
+        The encoder that it was trained with.
+    batch_size
+        Pictures encoded at once.
+
+    Examples
+    --------
+    In a project whose scorer is trained; ``load("Q1", folder)`` opens any other one.
+
+    >>> import numpy as np
+    >>> from pasta import PastaScore
+    >>> score = PastaScore.load("Q1")
+    >>> image, saliency = np.full((32, 32, 3), 0.5), np.eye(32)
+    >>> found = score(image=image, saliency=saliency, label="cat")
+    >>> found.status, 1 <= found.score <= 5
+    ('ok', True)
+
+    A batch has arrays:
+
+    >>> score(image=[image] * 3, saliency=[saliency] * 3, label="cat").score.shape
+    (3,)
+    """
 
     def __init__(
         self, question: str, stored: StoredScorer, encoder: Encoder, batch_size: int = BATCH
@@ -188,7 +222,7 @@ class PastaScore:
         encoder: Encoder | None = None,
         batch_size: int = BATCH,
     ) -> PastaScore:
-        """The score of a question.
+        """Open the scorer of a question.
 
         Parameters
         ----------
@@ -200,6 +234,10 @@ class PastaScore:
             One that is already open; None opens the one that the scorer was trained with.
         batch_size
             Pictures encoded at once.
+
+        Returns
+        -------
+        PastaScore
         """
         own = folder is None
         place = project_root() / FOLDER if folder is None else Path(folder)
@@ -278,7 +316,13 @@ class PastaScore:
     __call__ = score
 
     def check(self, **given: Any) -> None:
-        """Raise what :meth:`score` would raise about its input, without the encoder's work."""
+        """Raise what :meth:`score` would raise about its input, without the encoder's work.
+
+        Parameters
+        ----------
+        **given
+            As for :meth:`score`.
+        """
         self._job(**given)
 
     def __deepcopy__(self, memo: Any) -> PastaScore:
@@ -385,7 +429,8 @@ class PastaScore:
             tuple(job.status),
             self.card.origin,
             informative,
-            tuple((*own, *warning) for own in notes),
+            tuple((*own, warning) if warning else tuple(own) for own in notes),
+            warning,
         )
 
     def _judge(
@@ -405,14 +450,14 @@ class PastaScore:
             notes[row].append(strange)
 
 
-def weak_question(card: ScorerCard, question: str) -> tuple[str, ...]:
+def weak_question(card: ScorerCard, question: str) -> str:
     """A warning if a scorer hardly predicts a question, or if nobody has measured it."""
     kappa = card.kappa(question)
     if kappa is None:
-        return (f"how well the scorer predicts {question} is not known",)
+        return f"how well the scorer predicts {question} is not known"
     if kappa >= WEAK:
-        return ()
-    return (f"the scorer hardly predicts {question}: held-out kappa {kappa:.2f}",)
+        return ""
+    return f"the scorer hardly predicts {question}: held-out kappa {kappa:.2f}"
 
 
 def _open_encoder(card: EncoderCard, place: Path) -> Encoder:

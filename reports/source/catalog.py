@@ -87,7 +87,7 @@ def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
 
 @REPORTS.register(
     "overview",
-    about="the experiment on two pages, and what changed",
+    about="the experiment in pictures, what was found, and what changed",
     reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS),
 )
 def overview(data: Data) -> Report:
@@ -161,7 +161,7 @@ def applications(data: Data) -> Report:
 
 @REPORTS.register(
     "replication",
-    about="every number the papers print, beside ours",
+    about="numbers the papers print, beside ours",
     reads=(
         VOTES,
         "analyse/dataset",

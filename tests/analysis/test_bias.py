@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis.agreement import agreement_with_mode
-from analysis.bias import group_summary, group_tests, permute_groups, permute_slope
+from analysis.bias import _permute_groups, _permute_slope, group_summary, group_tests
 from analysis.order_effects import _flip_signs
 from analysis.raters import AGE_GROUPS, demographics, rater_values
 from analysis.votes import long_votes, others_mean
@@ -177,20 +177,20 @@ def test_two_groups_agree_with_all_arrangements_written_out() -> None:
     observed = abs(VALUES[GROUPS == "f"].mean() - VALUES[GROUPS == "m"].mean())
     expected = np.mean(np.array(gaps) >= observed - 1e-12)
     assert len(gaps) == 210
-    assert permute_groups(VALUES, GROUPS, permutations=99) == pytest.approx(expected)
+    assert _permute_groups(VALUES, GROUPS, permutations=99) == pytest.approx(expected)
 
 
 def test_a_group_of_one_is_compared_with_every_other_choice_of_one() -> None:
     """The distances of 1, 2, 3, 10 from their mean are 3, 2, 1, 6; one of three may be single."""
-    assert permute_groups([1.0, 2, 3, 10], ["a", "a", "a", "b"]) == pytest.approx(1 / 4)
-    assert permute_groups([1.0, 2, 3, 10], ["b", "a", "a", "a"]) == pytest.approx(2 / 4)
+    assert _permute_groups([1.0, 2, 3, 10], ["a", "a", "a", "b"]) == pytest.approx(1 / 4)
+    assert _permute_groups([1.0, 2, 3, 10], ["b", "a", "a", "a"]) == pytest.approx(2 / 4)
     values, groups = [1.0, 1.1, 1.2, 5, 5.1, 5.2, 9], list("aaabbbc")
-    assert permute_groups(values, groups, permutations=2_000) < 0.05
+    assert _permute_groups(values, groups, permutations=2_000) < 0.05
 
 
 def test_many_groups_use_random_arrangements_and_p_is_never_zero() -> None:
     values = np.repeat([1.0, 5.0, 9.0], 12) + np.linspace(0, 0.1, 36)
-    found = permute_groups(values, np.repeat(list("abc"), 12), permutations=999)
+    found = _permute_groups(values, np.repeat(list("abc"), 12), permutations=999)
     assert found == pytest.approx(1 / 1000)
 
 
@@ -198,7 +198,7 @@ def test_slope_agrees_with_scipys_p_for_many_raters() -> None:
     rng = np.random.default_rng(4)
     age = rng.normal(30, 5, 80)
     values = 0.02 * age + rng.normal(0, 0.4, 80)
-    found = permute_slope(values, age, permutations=20_000)
+    found = _permute_slope(values, age, permutations=20_000)
     assert found == pytest.approx(stats.pearsonr(values, age).pvalue, abs=0.01)
 
 
@@ -223,15 +223,15 @@ def test_signs_agree_with_all_flips_written_out() -> None:
     ],
 )
 def test_nothing_to_compare_gives_no_number(values: list[float], groups: list[str | None]) -> None:
-    assert np.isnan(permute_groups(values, np.array(groups, object)))
-    assert np.isnan(permute_slope(values, np.ones(len(values))))
+    assert np.isnan(_permute_groups(values, np.array(groups, object)))
+    assert np.isnan(_permute_slope(values, np.ones(len(values))))
     assert np.isnan(_flip_signs([0.5])) and np.isnan(_flip_signs([0.0, 0.0]))
 
 
 def test_random_p_is_uniform_when_there_is_no_difference() -> None:
     rng = np.random.default_rng(1)
     groups = np.arange(12) % 2
-    found = [permute_groups(rng.normal(size=12), groups) for _ in range(400)]
+    found = [_permute_groups(rng.normal(size=12), groups) for _ in range(400)]
     assert np.mean(np.array(found) <= 0.05) <= 0.08
 
 

@@ -8,7 +8,7 @@ import pytest
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from analysis.contrasts import clustered_mean
-from analysis.ordinal_model import fit_cumulative_logit, meta_regression, ordinal_model, sandwich
+from analysis.ordinal_model import _meta_regression, fit_cumulative_logit, ordinal_model, sandwich
 from tests.analysis.simulated import Study, one, simulate
 
 # The proportional-odds model and its sandwich
@@ -119,7 +119,7 @@ def test_equal_errors_give_ordinary_least_squares() -> None:
     rng = np.random.default_rng(0)
     design = np.column_stack([np.ones(12), rng.normal(size=12)])
     effects = design @ [0.5, 1.0] + rng.normal(size=12)
-    slopes, covariance, tau2 = meta_regression(effects, 0.01 * np.eye(12), design)
+    slopes, covariance, tau2 = _meta_regression(effects, 0.01 * np.eye(12), design)
     expected, squares, _, _ = np.linalg.lstsq(design, effects, rcond=None)
     variance = float(squares[0]) / 10
     assert slopes == pytest.approx(expected)

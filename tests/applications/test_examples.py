@@ -144,6 +144,10 @@ def test_answers_are_scored_as_they_would_be_one_by_one(tmp_path: Path) -> None:
         alone = metric.score(image=one.pixels, saliency=one.shown, label="cat", signed=negative)
         assert own.score == pytest.approx(float(alone), abs=1e-4)  # type: ignore[arg-type]
     assert np.isnan(found[3].score)
+    weak = PastaScore.load("Q3", folder, encoder=encoder)
+    warned = score_answers(weak, answers, "catsdogscars")
+    assert [one.warning for one in found] == [""] * 4
+    assert {one.warning for one in warned} == {"the scorer hardly predicts Q3: held-out kappa 0.10"}
     good = np.array([(one.score - 1) / 4 for one in found])
     best = Best("Q1", "?", rank(answers, found, good), False)
     assert best.ranked[-1].answer is answers[3]

@@ -9,12 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from pasta import store
 from pasta.applications import run as module
 from pasta.applications.run import APPLICATIONS, README, Outcome, Project, run_application
 from pasta.applications.settings import ApplicationsParams
+from pasta.applications.simulated_judge import planted_folder
 from pasta.config import load_params
 from pasta.errors import PastaError
 from pasta.layout import Group
+from pasta.studies.ratings.aggregate import aggregate
+from pasta.studies.ratings.tables import LABELS, VOTES
 from pasta.tracking import Run
 
 
@@ -52,3 +56,13 @@ def test_tables_and_pictures_are_written_in_one_tracked_run(
 def test_an_unknown_application_is_named(tmp_path: Path) -> None:
     with pytest.raises(PastaError, match=r"no application 'mixtures'.*'mixture'"):
         run_application("mixtures", project(tmp_path), tmp_path)
+
+
+def test_what_was_planted_judges_nothing_once_people_have_voted(tmp_path: Path) -> None:
+    vote = {"sample_id": "coco/1/lime/vit", "annotator_id": "a", "question": "Q1", "rating": 3}
+    for simulated in (True, False):
+        votes = VOTES.frame([{**vote, "simulated": simulated}])
+        store.write(aggregate(votes), tmp_path / "votes/ratings/labels.parquet", LABELS)
+        expected = tmp_path / "simulate/ratings/planted" if simulated else None
+        assert planted_folder(tmp_path) == expected
+    assert planted_folder(tmp_path / "nowhere") is None

@@ -53,20 +53,40 @@ def corner(axes: Any) -> tuple[int, int]:
 
 
 def test_every_map_is_in_its_row_and_column_under_its_name() -> None:
-    images, columns, names = example()
-    figure = gallery(images, columns, names, "ResNet50", cell=CELL)
+    images, methods, names = example()
+    figure = gallery(images, methods, names, "ResNet50", cell=CELL, blocks=1)
     draw(figure)
-    for row, image in enumerate(images):
+    for column, image in enumerate(images):
         first = place_of(enlarge(image, CELL), figure)
-        assert first.get_ylabel() == f"class {row} (97 %)"
+        assert first.get_title().replace("\n", " ") == f"class {column} (97 %)"
         left, low = corner(first)
-        for place, (name, (maps, signed)) in enumerate(columns.items(), 1):
-            axes = place_of(rendering.overlay(image, maps[row], signed, CELL), figure)
-            assert corner(axes) == pytest.approx((left + place * (CELL + 6), low), abs=1)
+        for place, (name, (maps, signed)) in enumerate(methods.items(), 1):
+            axes = place_of(rendering.overlay(image, maps[column], signed, CELL), figure)
+            assert corner(axes) == pytest.approx((left, low - place * (CELL + 6)), abs=1)
             box = axes.get_window_extent()
             assert (box.width, box.height) == pytest.approx((CELL, CELL), abs=0.5)
-            assert axes.get_title() == (name if row == 0 else "")
+            assert axes.get_ylabel().replace("\n", " ") == (name if column == 0 else "")
     assert [text.get_text() for text in figure.texts] == ["ResNet50"]
+
+
+def test_the_second_block_stands_beside_the_first_with_the_other_methods() -> None:
+    images, methods, names = example()
+    figure = gallery(images, methods, names, "ResNet50", cell=CELL, blocks=2)
+    draw(figure)
+    first = corner(place_of(enlarge(images[0], CELL), figure))
+    grad, deep, lime = (
+        corner(place_of(rendering.overlay(images[0], maps[0], signed, CELL), figure))
+        for maps, signed in methods.values()
+    )
+    assert grad == pytest.approx((first[0], first[1] - CELL - 6), abs=1)
+    assert deep[1] == pytest.approx(first[1], abs=1) and lime[1] == pytest.approx(grad[1], abs=1)
+    assert deep[0] == lime[0] > first[0] + len(images) * CELL
+
+
+def test_eight_maps_of_a_row_are_as_wide_as_fifteen_millimetres_on_a_page() -> None:
+    images, methods, names = example(4)
+    picture = draw(gallery(images, methods, names, "ResNet50", cell=112))
+    assert picture.width > 8 * 112 and 166 * 112 / picture.width > 14
 
 
 def test_a_picture_shows_the_maps_inside_a_white_margin() -> None:
@@ -102,9 +122,9 @@ def test_maps_without_content_and_single_rows_make_a_gallery() -> None:
 def test_what_does_not_fit_together_is_an_error() -> None:
     images, columns, names = example()
     columns["RISE"] = (heat(2, 5), False)
-    with pytest.raises(PastaError, match="column 'RISE' has 2 entries for 3 images"):
+    with pytest.raises(PastaError, match="method 'RISE' has 2 entries for 3 images"):
         gallery(images, columns, names, "")
-    with pytest.raises(PastaError, match="row titles has 1 entries for 3 images"):
+    with pytest.raises(PastaError, match="list of titles has 1 entries for 3 images"):
         gallery(images, {}, names[:1], "")
     with pytest.raises(PastaError, match="no explanations"):
         sheet(photos(1)[0], [], "Nothing")

@@ -325,6 +325,9 @@ def test_a_plan_becomes_a_label_studio_project(run: Runner, project: Path) -> No
 def test_the_commands_of_the_readme_run_as_printed(
     run: Runner, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for person in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{person}_NAME", "test")
+        monkeypatch.setenv(f"GIT_{person}_EMAIL", "test@example.org")
     _write_what_a_reader_has(project, run)
     for block in readme_blocks():
         if block.language == "sh" and block.not_run is None:
@@ -336,10 +339,15 @@ def test_the_commands_of_the_readme_run_as_printed(
     (score,) = [block for block in readme_blocks() if "PastaScore" in block.text]
     names = {"image": np.zeros((96, 96, 3), np.uint8), "heatmap": np.eye(96)}
     exec(compile(score.text, f"README.md:{score.line}", "exec"), names)  # noqa: S102
-    (curl,) = [one for block in readme_blocks() for one in block.commands if one[0] == "curl"]
+    commands = [
+        one for block in readme_blocks() if block.language == "sh" for one in block.commands
+    ]
+    (curl,) = [one for one in commands if one[0] == "curl"]
+    (serve,) = [one for one in commands if one[:2] == ["mlflow", "models"]]
     request = json.loads(curl[curl.index("-d") + 1])
     mlflow.set_tracking_uri(f"sqlite:///{project / 'mlflow.db'}")
-    served = mlflow.pyfunc.load_model("models:/pasta-score/1")
+    name = serve[serve.index("-m") + 1].replace("@demo", "@ci")  # aliases are profiles
+    served = mlflow.pyfunc.load_model(name)
     (answer,) = served.predict(request["dataframe_records"], params=request["params"])
     assert answer["question"] == "Q1" and 1 <= answer["score"] <= 5
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -259,3 +260,25 @@ def test_names_beside_curves_are_a_gap_apart_and_none_is_above_its_panel() -> No
     assert spread([0.0, 0.1, 2.0], 0.5, 3.0) == [0.0, 0.5, 2.0]
     assert spread([1.9, 1.95, 2.0], 0.5, 2.0) == [1.0, 1.5, 2.0]
     assert spread([], 0.5, 1.0) == []
+
+
+@pytest.mark.parametrize("size", [0.0, 0.004, 0.09, 1.7, 30.0])
+def test_ticks_of_differences_do_not_touch_whatever_their_size(size: float) -> None:
+    own = tuning()
+    ends = {"estimate": 0.0, "low": -size, "high": size}
+    figure = tuning_figure(own["candidates"], own["verdict"].assign(**ends))
+    figure.draw_without_rendering()
+    for panel in figure.axes[1:]:
+        boxes = [one.get_window_extent() for one in panel.get_xticklabels() if one.get_text()]
+        assert len(boxes) == (2 if size else 1)
+        assert all(one.x1 < two.x0 for one, two in pairwise(boxes)), size
+
+
+def test_a_setting_that_cannot_be_chosen_says_why() -> None:
+    own = tuning()
+    best = own["candidates"]["score"].idxmax()
+    rows = own["candidates"].assign(missing=0)
+    rows.loc[best, "missing"] = 1
+    rows["winner"] = rows.index != best
+    found = describe_study("lime/resnet50", rows, own["verdict"], 1)["candidates"]["rows"]
+    assert sum("has empty maps" in row[1] for row in found) == 1

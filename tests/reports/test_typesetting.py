@@ -152,6 +152,8 @@ def test_what_typst_does_not_understand_is_an_error_with_the_name_of_the_report(
         (write.number(float("-inf")), "−∞"),
         (write.signed(0.1), "+0.10"),
         (write.signed(-0.1), "−0.10"),
+        (write.signed(-0.001), "0.00"),
+        (write.signed(0.0), "0.00"),
         (write.share(0.925), "92\u202f%"),
         (write.p_value(0.0004), "p < 0.001"),
         (write.p_value(0.034), "p = 0.034"),

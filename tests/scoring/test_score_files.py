@@ -185,6 +185,9 @@ def test_photographs_of_any_name_are_scored_without_a_label(tmp_path: Path) -> N
     assert "Note: 2 of 2 maps were resized to their images." in page
     assert "Note: 2 of 2 maps were divided by their largest value." in page
     assert "Note: 2 of 2 were scored without a label that the scorer knows." in page
+    named = json.loads(run(str(folder), "--json", "--label", "cat").stdout)
+    assert not any("label" in note for one in named["scores"] for note in one["notes"])
+    assert named["mean"] != pytest.approx(report["mean"], abs=1e-6)
     Image.fromarray(pictures(1)[0]).save(folder / "first.png")
     with pytest.raises(InputError, match=r"there are first.png and first.jpg"):
         run(str(folder))
@@ -205,11 +208,11 @@ def test_a_question_that_is_hardly_predicted_is_answered_with_a_warning(tmp_path
     folder = maps_in(tmp_path / "maps")
     weak = "the scorer hardly predicts Q3: held-out kappa 0.10"
     report = json.loads(run(str(folder), "--question", "Q3", "--json").stdout)
-    assert (report["kappa"], report["warnings"]) == (0.1, [weak])
+    assert (report["kappa"], report["warning"]) == (0.1, weak)
     assert all(weak in one["notes"] for one in report["scores"])
     assert f"Warning: {weak}." in " ".join(run(str(folder), "--question", "Q3").stdout.split())
     good = json.loads(run(str(folder), "--json").stdout)
-    assert (good["kappa"], good["warnings"]) == (0.6, [])
+    assert (good["kappa"], good["warning"]) == (0.6, None)
 
 
 def test_scores_without_information_are_marked(tmp_path: Path) -> None:

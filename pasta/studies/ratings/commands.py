@@ -134,7 +134,8 @@ def simulate(
     study, protocol, root = _study()
     settings, groups = params.annotations, explained_groups(root)
     candidates = _without_votes(rateable(groups, settings.extras), root)
-    made = make_plan(candidates, settings.annotators, settings.votes, seed, samples)
+    people = min(settings.annotators, samples * settings.votes)  # everybody has something to rate
+    made = make_plan(candidates, people, settings.votes, seed, samples)
     made["annotator_id"] = f"seed{seed}-" + made["annotator_id"]
     simulated = run_study(groups, made, settings.simulation, seed, protocol)
     write_tidy(study, simulated.frames, out)

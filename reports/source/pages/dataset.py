@@ -98,7 +98,8 @@ def dataset_report(
         "rankings": _describe_rankings(preferences, protocol),
         "scores": _tabulate_scores(preferences, protocol),
     }
-    return Report("dataset", simulated, content)
+    every = select_known(preferences, "technique_scores")
+    return Report("dataset", simulated, content, tables={"technique_scores": every})
 
 
 def _lack(tables: Tables, section: str) -> Values:
@@ -435,7 +436,8 @@ def _tabulate_scores(tables: Tables, protocol: Protocol) -> Values:
     terms += [f"{name} {listed(names)}" for name, names in others]
     return {
         "half": number(float(half.median())),
-        "table": cells(wide, columns),
+        "n": len(wide),
+        "table": cells(wide.head(TOP), columns),
         "dimensions": f"{', '.join(terms)}.",
         **{strength: question for question, strength in CHANGES.items()},
     }

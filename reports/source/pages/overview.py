@@ -1,4 +1,4 @@
-"""overview.pdf: the experiment on two pages, its headline numbers, and what changed."""
+"""overview.pdf: the experiment in pictures, its headline numbers, and what changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""replication.pdf: every number that the papers print, beside ours."""
+"""replication.pdf: numbers that the papers print, beside ours."""
 
 from __future__ import annotations
 

@@ -87,10 +87,12 @@ def pareto_figure(places: pd.DataFrame, titles: Mapping[str, str]) -> Figure | N
     """Techniques by faithfulness and predicted score (P2, Figure 1), one panel per classifier.
 
     ``places`` has the columns technique, backbone, faithfulness, score, their intervals and
-    on_own_front. What is on the front is named and joined by a line.
+    on_own_front. What is on the front is named and joined by a line. A classifier with a single
+    technique has no panel: it stands in the table only.
     """
     known = places.dropna(subset=["faithfulness", "score"])
-    backbones = list(dict.fromkeys(known["backbone"]))
+    numbers = known["backbone"].value_counts()
+    backbones = [name for name in dict.fromkeys(known["backbone"]) if numbers[name] > 1]
     if not backbones:
         return None
     across = len(backbones) if len(backbones) <= 3 else 2  # no empty panel among three
@@ -323,7 +325,7 @@ def _differences(panel: Axes, own: pd.DataFrame, measure: str) -> None:
     panel.set_xlabel(_JUDGED[measure], fontsize=8)
     reach = float(np.nanmax(np.abs(rows[["low", "high", "estimate"]].to_numpy(float)), initial=0))
     ticks = [round(0.6 * reach, -int(np.floor(np.log10(0.6 * reach))))] if reach else []
-    ticks = [-ticks[0], 0.0, ticks[0]] if ticks else [0.0]
+    ticks = [-ticks[0], ticks[0]] if ticks else [0.0]  # where 0 is, there is a line
     panel.set_xlim(-1.1 * (reach or 1), 1.1 * (reach or 1))
     panel.set_xticks(ticks, [f"{tick:g}".replace("-", "−") for tick in ticks])
     panel.tick_params(axis="x", labelsize=7)

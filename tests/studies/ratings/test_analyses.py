@@ -583,3 +583,18 @@ def test_orders_of_techniques_and_counts_of_people_need_people(study: Frames) ->
     assert counts["plan"]["of"].tolist() == ["sample"] and "anonymous" in whys(counts)["people"]
     known = dataset_tables(votes=ratings, annotators=people.assign(anonymous=False))
     assert "annotators" in set(known["study"]["what"])
+
+
+def test_what_is_known_of_some_samples_only_is_said(study: Frames) -> None:
+    ratings, people, samples = study
+    assert samples is not None
+    even = pd.Series(np.arange(len(samples)) % 2 == 0, index=samples.index)
+    gaps = samples.assign(
+        method=pd.Series("gradcam", samples.index).where(even),
+        backbone=pd.Series("resnet50", samples.index).where(even),
+        kind=samples["kind"].where(samples.index > 0),
+    )
+    half = f"{len(samples) // 2} of {len(samples)} rated samples have no known technique"
+    assert half in whys(preference_tables(ratings, gaps, resamples=20))["technique_scores"]
+    one = f"1 of {len(samples)} rated samples have no known kind"
+    assert one in whys(agreement_and_bias(ratings, people, gaps))["kinds"]

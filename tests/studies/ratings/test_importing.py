@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner, Result
 
+from pasta.commands.study import study_app
 from pasta.errors import InputError, PastaError
 from pasta.studies.batches import (
     ledger,
@@ -20,7 +22,9 @@ from pasta.studies.batches import (
     write_tables,
 )
 from pasta.studies.importing import Outcome, SubmissionError, import_file, lock_of, withdraw
-from tests.conftest import names
+from pasta.studies.ratings.released import write_released
+from tests.conftest import ROOT, names
+from tests.studies.ratings.format_cases import small
 from tests.studies.ratings.submitted import (
     PEOPLE,
     STUDY,
@@ -33,6 +37,7 @@ from tests.studies.ratings.submitted import (
     votes,
     write_tidy,
 )
+from tests.studies.ratings.test_formats_released import rated
 
 
 def imported(path: Path, root: Path, **options: Any) -> Outcome:
@@ -290,3 +295,29 @@ def test_names_of_a_file_become_ours_by_a_given_map(tmp_path: Path, root: Path) 
     found = merged(STUDY, stored_folders(root))["votes"]
     pd.testing.assert_frame_equal(found, stored(votes=votes())["votes"])
     assert "already imported" in imported(path, root, ids=ids).message
+
+
+def test_a_file_can_be_checked_where_nothing_is_explained_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("dvc.yaml", "params.yaml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Result:
+        return CliRunner().invoke(study_app("ratings"), list(words))
+
+    write_released(small(), tmp_path / "release", "p2", rated)
+    release = run("check", str(tmp_path / "release"))
+    assert release.exit_code == 0 and "release: everything is in order" in release.stdout
+    assert "shown: 2 new" in release.stdout
+    own = tables(tmp_path, "own", votes())
+    looked = run("check", str(own / "votes.csv"), "--annotators", str(own / "annotators.csv"))
+    assert looked.exit_code == 0 and "own" in looked.stdout
+    words = "not checked: 36 rows refer to the explanations table, which is not there yet"
+    assert words in looked.stdout and "everything else is in order" in looked.stdout
+    bad = tables(tmp_path, "bad", [vote(rating=9)])
+    assert "1 problems; nothing could be imported" in run("check", str(bad)).stdout
+    refused = run("import", str(own), "--no-track")
+    assert "`dvc repro explain` makes it" in str(refused.exception)
+    assert "stored as batch 0001-release" in run("import", "release", "--no-track").stdout

@@ -9,12 +9,15 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from pasta import store, tables
+from pasta.commands.study import study_app
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.base import METHODS
 from pasta.layout import Group
+from pasta.paths import DATA
 from pasta.registry import Entry
 from pasta.seeds import generator
 from pasta.studies.batches import merged, stored_folders, write_tables
@@ -36,6 +39,7 @@ from pasta.studies.ratings.simulation.study import simulate
 from pasta.studies.ratings.study import rating_study
 from pasta.studies.ratings.tables import VOTES
 from pasta.studies.reading import write_tidy
+from tests.conftest import ROOT, names
 from tests.studies.ratings.simulation_study import parameters
 from tests.studies.ratings.small_group import IMAGES, SIDE, WORDS, Values, sample, write_group
 
@@ -161,3 +165,18 @@ def test_a_users_own_method_is_planned_simulated_imported_and_labelled(
     labels = aggregate(stored["votes"])
     assert own < set(labels["sample_id"])
     assert (labels.loc[labels["sample_id"].isin(own), "n_votes"] == 5).all()
+
+
+def test_the_readmes_example_is_a_few_votes_that_can_be_checked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("dvc.yaml", "params.yaml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    monkeypatch.chdir(tmp_path)
+    write_group(tmp_path / DATA, {POSITIVE: maps(0), SIGNED: maps(1)})
+    run = CliRunner().invoke
+    made = run(study_app("ratings"), ["simulate", "example", "--samples", "2"])
+    assert "wrote 60 simulated votes to example" in made.stdout
+    assert {"votes.csv", "annotators.csv"} < set(names(tmp_path / "example"))
+    checked = run(study_app("ratings"), ["check", "example"])
+    assert checked.exit_code == 0 and "everything is in order" in checked.stdout

@@ -23,6 +23,7 @@ from pasta.studies.ratings.analyses.names import (
     generic,
     named,
     some_anonymous,
+    some_unknown,
     votes_of_people,
 )
 
@@ -137,6 +138,8 @@ def agreement_tables(
         more.append(("look_at", least))
     if "kinds" not in lacks and not anonymous and tables["kind_differences"].empty:
         more.append(("kind_differences", ONE_KIND))
+    partly = some_unknown(votes.drop_duplicates("unit")["kind"], "kind of explanation")
+    more += [("kinds", partly)] if partly else []
     return add_missing(tables, more)
 
 

@@ -75,6 +75,14 @@ def some_anonymous(votes: pd.DataFrame, people: pd.DataFrame) -> str:
     )
 
 
+def some_unknown(known: pd.Series, what: str) -> str:
+    """What is not known of some samples (rows) and of others is; empty if of all or of none."""
+    number = int(known.isna().sum())
+    if not 0 < number < len(known):
+        return ""
+    return f"{number:,} of {len(known):,} rated samples have no known {what} and are not in it"
+
+
 def describe_samples(samples: pd.DataFrame) -> pd.DataFrame:
     """A frame by sample_id with technique, method, backbone, kind and image; missing is None.
 

@@ -20,7 +20,7 @@ from analysis.rankings import (
     share_of_favourites,
 )
 from analysis.resampling import notes
-from analysis.tables import Tables, list_missing
+from analysis.tables import Tables, add_missing, list_missing
 from analysis.votes import LIKERT, label_units
 from pasta.studies.ratings.analyses.names import (
     NO_SAMPLES,
@@ -30,6 +30,7 @@ from pasta.studies.ratings.analyses.names import (
     generic,
     named,
     some_anonymous,
+    some_unknown,
     votes_of_people,
 )
 
@@ -131,7 +132,13 @@ def preference_tables(
     lacks |= dict.fromkeys(("backbones", "backbone_differences"), no_backbones)
     lacks |= dict.fromkeys(ORDERS, no_techniques or anonymous)
     lacks["technique_scores"] = no_techniques
-    return list_missing(tables, lacks)
+    partly = {
+        "technique_scores": some_unknown(rated["technique"], "technique"),
+        "kinds": some_unknown(rated["kind"], "kind of explanation"),
+        "backbones": some_unknown(saliency["backbone"], "backbone"),
+    }
+    more = [(name, why) for name, why in partly.items() if why]
+    return add_missing(list_missing(tables, lacks), more)
 
 
 def _lack(votes: pd.DataFrame, known: pd.Series, why: str) -> str:
