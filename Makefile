@@ -45,6 +45,7 @@ bench: setup  ## our code beside the libraries: prints one table, writes build/b
 	$(BIN)/python -m pytest tests/benchmarks -s -p no:xdist -o addopts="-q --import-mode=importlib"
 
 ui: setup  ## open the MLflow user interface on http://127.0.0.1:5000
+	@$(BIN)/python -m pasta.tracking
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1
 
 lock: $(UV)  ## pin every dependency in requirements.lock

@@ -10,6 +10,7 @@ import typer
 from pasta.commands import (
     analyse,
     best,
+    changes,
     data,
     explanations,
     machine,
@@ -90,6 +91,7 @@ app.command("tune")(tune.tune)
 app.command("analyse")(analyse.analyse)
 app.command("report")(report.report)
 app.command("outcome")(report.outcome)
+app.command("changes")(changes.changes)
 
 
 def main() -> None:

@@ -6,19 +6,33 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from pasta.paths import FIGURES, HEADLINES, LOCK
+# What results depend on. The lock, figures, numbers and PDFs are written by a run itself.
+INPUTS = ("analysis", "pasta", "pipelines", ":!pipelines/data", "reports/source",
+          "reports/before.csv", "dvc.yaml", "params.yaml")  # fmt: skip
 
 
-def git_state(root: Path) -> tuple[str | None, bool | None]:
-    """The commit, and whether tracked files differ from it; None where there is no git.
+def git_state(root: Path) -> tuple[str | None, list[str] | None]:
+    """The commit, and the inputs of results that differ from it; None where there is no git.
 
-    What a run itself writes (the lock, the figures, the headline numbers) does not count: it
-    changes while stages run, whatever the code is.
+    A file that git does not know yet differs, too: the first batch of votes, a new method.
     """
-    own = [f":!{path.as_posix()}" for path in (LOCK, FIGURES, HEADLINES)]
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *own)
     commit = _git(root, "rev-parse", "HEAD")
-    return commit and commit.strip(), None if changes is None else bool(changes.strip())
+    status = _git(root, "status", "--porcelain", "-z", "--untracked-files=all", "--", *INPUTS)
+    if status is None:
+        return commit and commit.strip(), None
+    return commit and commit.strip(), sorted(_paths(status))
+
+
+def describe_state(root: Path) -> str:
+    """The commit and what differs from it, for a title page."""
+    commit, changed = git_state(root)
+    if commit is None:
+        return "not under version control"
+    if not changed:
+        return commit[:12]
+    places = list(dict.fromkeys(changed))
+    more = f" and {len(places) - 3} more files" if len(places) > 3 else ""
+    return f"{commit[:12]} and changes that are not committed ({', '.join(places[:3])}{more})"
 
 
 def committed(root: Path, file: Path, most: int) -> Iterator[str]:
@@ -28,6 +42,17 @@ def committed(root: Path, file: Path, most: int) -> Iterator[str]:
         text = _git(root, "show", f"{commit}:{file.as_posix()}")
         if text:
             yield text
+
+
+def _paths(status: str) -> list[str]:
+    """The paths in ``git status --porcelain -z``; a renamed file has its old name after it."""
+    found, parts = [], iter(status.split("\0"))
+    for part in parts:
+        if part:
+            found.append(part[3:])
+            if "R" in part[:2]:
+                next(parts, None)
+    return found
 
 
 def _git(root: Path, *arguments: str) -> str | None:

@@ -9,6 +9,8 @@ from pasta.errors import PastaError
 DATA = Path("pipelines/data")
 FIGURES = Path("reports/figures")
 HEADLINES = Path("reports/headlines.json")
+NUMBERS = Path("reports/numbers")  # a table for each topic, in git
+BEFORE = Path("reports/before.csv")  # the numbers that overview.pdf compares with
 LOCK = Path("dvc.lock")
 TIMINGS = DATA / "timings"  # ignored by git, in no stage's outputs
 PROFILES = Path("pipelines/profiles")

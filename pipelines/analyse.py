@@ -5,7 +5,6 @@ Each analysis is a stage of its own: dataset, agreement, bias, preference, corre
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -40,7 +39,7 @@ from pasta.studies.ratings.simulation.expected import standard_properties
 from pasta.studies.source import read_source, write_source
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
-from reports.source.pages.overview import headline_numbers
+from reports.source.numbers import headline_metrics
 from reports.source.plots.correlation import metric_heatmap
 from reports.source.replication.measured import study_facts
 from reports.source.replication.rows import published_techniques
@@ -59,7 +58,15 @@ def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...
     inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
     settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
     experiment = analysis.metadata["experiment"]
-    with tracked_run(experiment, f"analyse@{name}", name, inputs=inputs, params=settings) as run:
+    with tracked_run(
+        experiment,
+        f"analyse@{name}",
+        f"analysis: {name}",
+        about=f"{(analysis.value.__doc__ or name).strip()} The tables are among the artefacts.",
+        inputs=inputs,
+        params=settings,
+        tags={"study": NAME, "dataset": ", ".join(dict.fromkeys(one.dataset for one in here))},
+    ) as run:
         found = analysis.value(here, params)
         store.write_csvs(found, out / name)
         write_source(read_source(project_root() / VOTES), out / name)
@@ -208,18 +215,14 @@ def _all(folders: list[Path], table: Table) -> pd.DataFrame:
 
 
 def _track(run: Run, name: str, found: Tables, folder: Path) -> None:
-    """Log the headline numbers and all tables; of correlations all that are over all samples."""
-    numbers = headline_numbers({name: found})
+    """Log the numbers that versions are compared by, and all tables."""
+    run.log_metrics(headline_metrics(name, found))
     if name == "correlation":
         rows = found["correlations"]
         rows = rows[(rows["scope"] == "overall") & rows["estimate"].notna()]
-        pairs = rows["metric"] + " " + rows["variant"]
-        keys = rows["method"] + "." + rows["question"] + "." + pairs.str.strip()
-        numbers = dict(zip(keys, rows["estimate"].astype(float), strict=True))
         figure = metric_heatmap(rows, metric_titles(rows)) if len(rows) else None
         if figure is not None:
             run.log_figure(figure, "correlations.svg")
-    run.log_metrics({re.sub(r"[^\w\-. :/]", "_", key): value for key, value in numbers.items()})
     for table in found:
         run.log_file(folder / f"{table}.csv", "tables")
 

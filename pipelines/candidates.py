@@ -18,7 +18,15 @@ def main() -> None:
     inputs = [data / "clip", data / "images", data / "train"]
     about = own.model_dump(include={"search", "held_out"})
     with (
-        tracked_run("applications", "candidates", "candidates of tuning", params=about),
+        tracked_run(
+            "applications",
+            "candidates",
+            "candidates of tuning",
+            about="Maps under every setting that tuning is to choose among.",
+            inputs=inputs,
+            params=about,
+            tags={"dataset": ", ".join(params.datasets)},
+        ) as run,
         kept_units("candidates", inputs) as kept,
     ):
         prepare_candidates(
@@ -28,6 +36,7 @@ def main() -> None:
             data / "candidates",
             kept,
         )
+        run.log_metrics({"techniques": len(own.studies), "images": own.search + own.held_out})
 
 
 if __name__ == "__main__":

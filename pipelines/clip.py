@@ -24,7 +24,13 @@ def main() -> None:
     compute.use_all_cores()
     with (
         tracked_run(
-            "classifiers", "clip", "clip", inputs=folders, params=settings.model_dump()
+            "classifiers",
+            "clip",
+            "clip",
+            about="The vision-language encoder that several classifiers and the score share.",
+            inputs=folders,
+            params=settings.model_dump(),
+            tags={"dataset": ", ".join(params.datasets), "model": "clip"},
         ) as run,
         bar("clip", settings.training.epochs, "epochs") as line,
     ):

@@ -19,7 +19,18 @@ def main() -> None:
     inputs = [group.explanations for group in every]
     plain = settings.model_dump(mode="json")
     with (
-        tracked_run("explanations", "embed", "embed", inputs=inputs, params=plain) as run,
+        tracked_run(
+            "explanations",
+            "embed",
+            f"embeddings by {settings.encoder}",
+            about="Vectors of all explanations, in every way that a study of the score compares.",
+            inputs=inputs,
+            params=plain,
+            tags={
+                "dataset": ", ".join(dict.fromkeys(group.dataset for group in every)),
+                "encoder": settings.encoder,
+            },
+        ) as run,
         lines("embeddings") as say,
     ):
         seconds = embed_groups(every, variants(settings), root, say)

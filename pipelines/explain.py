@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -21,6 +22,7 @@ from pasta.tracking import require_tracking, tracked_run
 def main(key: Annotated[str, typer.Argument(help="the group of models, e.g. coco")]) -> None:
     """Explain test images by every technique of the group's backbones."""
     require_tracking()
+    started = time.perf_counter()
     params, group, root = load_params(), find_group(key), project_root()
     paths = (group.images, group.models, group.data / "clip")
     inputs = [path for path in paths if path.exists()]  # not every profile has a CLIP
@@ -29,8 +31,16 @@ def main(key: Annotated[str, typer.Argument(help="the group of models, e.g. coco
         spent = explain_group(group, params, chosen, root, say, kept)
     table = StoredExplanations(group.explanations).table
     settings = params.explanations.model_dump(mode="json")
-    with tracked_run("explanations", "explain", key, inputs=inputs, params=settings) as run:
-        run.set_tags({"dataset": group.dataset, "group": key})
+    with tracked_run(
+        "explanations",
+        f"explain@{key}",
+        f"explanations of {key}",
+        about=f"Test images of {group.dataset} and perturbed copies, explained by every technique.",
+        inputs=inputs,
+        params=settings,
+        tags={"dataset": group.dataset, "group": key},
+        seconds=time.perf_counter() - started,
+    ) as run:
         run.log_metrics({"seconds": spent["seconds"].sum(), "explanations": len(table)})
         run.log_metrics({"not_ok": (table["status"] != "ok").mean()})
         run.log_table(spent, "seconds.csv")

@@ -1,20 +1,33 @@
-"""DVC stage `headlines`: the numbers to compare between versions, and the README's picture."""
+"""DVC stage `headlines`: the numbers to compare versions by, what changed, the README's picture."""
 
 from __future__ import annotations
 
 import shutil
 
+import pandas as pd
+
 from pasta import store
-from pasta.paths import FIGURES, HEADLINES, project_root, stage_folder
+from pasta.config import load_params
+from pasta.paths import BEFORE, FIGURES, HEADLINES, NUMBERS, project_root, stage_folder
 from pasta.stage import run_stage
-from reports.source.data import Data
-from reports.source.pages.overview import READS, headline_numbers
+from pasta.studies.source import write_source
+from reports.source.changes import compare_versions
+from reports.source.data import ANALYSES, APPLICATIONS, COMPARED, SCORE, Data
+from reports.source.numbers import choose_headlines, collect_numbers, split_topics
 
 
 def main() -> None:
-    """Write reports/headlines.json and reports/figures/steering.jpg."""
+    """Write the numbers for git, their comparison with reports/before.csv, and the picture."""
     root = project_root()
-    store.write_json(headline_numbers(Data(root, READS).parts), root / HEADLINES)
+    data = Data(root, (*ANALYSES, SCORE, *APPLICATIONS))
+    public = store.read_json(stage_folder("score") / "public" / "scorer.json")["scorer"]
+    split = load_params().scoring.split
+    numbers = collect_numbers(data.parts, data.applications, public, split)
+    store.write_csvs(numbers, root / NUMBERS)
+    store.write_json(choose_headlines(numbers), root / HEADLINES)
+    before = split_topics(pd.read_csv(root / BEFORE))
+    store.write_csvs({COMPARED: compare_versions(before, numbers)}, stage_folder("headlines"))
+    write_source(data.source, stage_folder("headlines"))
     drawn = stage_folder("applications") / "steering" / "pictures" / "readme.jpg"
     with store.atomic(root / FIGURES / "steering.jpg") as temporary:
         shutil.copy(drawn, temporary)

@@ -18,7 +18,15 @@ def main() -> None:
     inputs = [data / "clip", data / "images", data / "train"]
     about = own.model_dump(exclude={"weights"})
     with (
-        tracked_run("applications", "masks", "masks of RISE", params=about) as run,
+        tracked_run(
+            "applications",
+            "masks",
+            "masks of RISE",
+            about="What the classifier and the encoder say about masks, for a score to weigh.",
+            inputs=inputs,
+            params=about,
+            tags={"dataset": ", ".join(params.datasets), "encoder": params.embedding.encoder},
+        ) as run,
         kept_units("masks", inputs) as kept,
     ):
         seconds = prepare_masks(
@@ -29,6 +37,7 @@ def main() -> None:
             kept,
         )
         run.log_table(seconds, "seconds.csv")
+        run.log_metrics({"seconds": float(seconds["seconds"].sum())})
 
 
 if __name__ == "__main__":

@@ -24,11 +24,12 @@ def main(
         "explanations",
         f"measure@{item}",
         f"metrics of {item}",
+        about=f"Computational metrics of the saliency maps of {item}.",
         inputs=[group.images, group.models, group.explanations],
         params=params.metrics.model_dump(mode="json"),
+        tags={"dataset": group.dataset, "group": item},
     ) as run:
         values, seconds = measure_group(group, params.metrics, params, root)
-        run.set_tags({"dataset": group.dataset})
         run.log_table(seconds, "seconds.csv")
         run.log_metrics({"values": len(values), "seconds": seconds["seconds"].sum()})
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.material import collect, held_out_ratio
+from pasta.scoring.material import collect
 from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import FOLDER
@@ -57,8 +58,9 @@ def main() -> None:
     given, known = store.read(votes, VOTES), store.read(labels, LABELS)
     with kept_units("score", inputs) as kept:
         with lines("studies of the score") as say:
+            tell, spent = partial(say, "parts"), dict[tuple[str, str], float]()
             results, predicted = run_setups(
-                every, labels, wanted, params.scoring, partial(say, "parts"), kept
+                every, labels, wanted, params.scoring, tell, kept, spent
             )
         annotators = store.read(folder / "annotators.parquet", ANNOTATORS)
         others = people(pool_anonymous(given, annotators), known, params.annotations.ties)
@@ -66,18 +68,40 @@ def main() -> None:
         note = "Votes are simulated." if given["simulated"].any() else ""
         reached = _write(results, predicted, wanted, params, root / DATA / "score", note)
     write_source(source, root / DATA / "score")
-    track(wanted, results, [labels, votes])
+    track(wanted, results, [labels, votes, *(group.embeddings for group in every)], spent)
+    started = time.perf_counter()
     material = collect(every, known)
     size = material.embedded(params.embedding)[0].encoder["size"]
     looks = describe_images(every, size, params.scoring.public.described)
     public = train_public(material, params, looks)
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     encoder = root / CLIP if params.embedding.weights == "trained" else None
-    reached_here = reached[params.scoring.public.scorer]
-    save_public(public, params, md5s, reached_here, root / FOLDER, encoder)
-    settings = params.scoring.public.model_dump()
-    with tracked_run("scorers", "score", "public", inputs=tables_read, params=settings):
+    own = params.scoring.public
+    save_public(public, params, md5s, reached[own.scorer], root / FOLDER, encoder)
+    with tracked_run(
+        "scorers",
+        "score",
+        f"public scorer: {own.scorer}",
+        about="The scorer that anybody can call. Its kappas are those of the same scorer over "
+        "splits, on images and techniques not seen in training. "
+        f"{public.origin or 'Learned from people.'}",
+        inputs=inputs,
+        params=own.model_dump(),
+        tags={"study": NAME, "scorer": own.scorer, "encoder": params.embedding.encoder},
+        seconds=time.perf_counter() - started,
+    ) as run:
+        run.log_metrics(_metrics(reached[own.scorer]))
         log_served(root / FOLDER)
+
+
+def _metrics(reached: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    """What a scorer has reached, as the nested runs name it."""
+    return {
+        f"{measure}.{question}": value
+        for question, own in reached.items()
+        for measure, value in own.items()
+        if value is not None
+    }
 
 
 def _write(
@@ -94,7 +118,7 @@ def _write(
     summarised = summarise(results, KEYS)
     summarised.to_csv(out / "summary.csv", index=False, lineterminator="\n")
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
-    differences = compare(results, "ordinal", rivals, held_out_ratio(params.scoring.split.train))
+    differences = compare(results, "ordinal", rivals, params.scoring.split.test_to_train)
     differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
     reached = headline(summarised)
     store.write_json(reached, out / "score.json")

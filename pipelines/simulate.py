@@ -21,7 +21,9 @@ def main(name: str) -> None:
     with tracked_run(
         "annotations",
         f"simulate@{name}",
-        str(study.settings.get("source", name)),
+        f"{study.settings.get('source', '')} answers to {name}".strip(),
+        about=f"The answers of simulated people to the study {name!r}; none where people answer.",
+        tags={"study": name, "dataset": ", ".join(dict.fromkeys(one.dataset for one in explained))},
         inputs=[group.explanations for group in explained],
         params=study.settings,
     ) as run:

@@ -15,10 +15,19 @@ def main() -> None:
     """Explain images that nobody has rated on every tower."""
     params, root = load_params(), project_root()
     data, own = root / DATA, params.applications.backbones
+    inputs = [data / "clip", data / "images"]
     about = own.model_dump(exclude={"towers"})
     with (
-        tracked_run("applications", "towers", "towers of growing size", params=about),
-        kept_units("towers", [data / "clip", data / "images"]) as kept,
+        tracked_run(
+            "applications",
+            "towers",
+            "towers of growing size",
+            about="The same methods on image towers of growing size, for a score to compare.",
+            inputs=inputs,
+            params=about,
+            tags={"dataset": ", ".join(own.datasets)},
+        ) as run,
+        kept_units("towers", inputs) as kept,
     ):
         prepare_towers(
             groups(params),
@@ -27,6 +36,7 @@ def main() -> None:
             data / "towers",
             kept,
         )
+        run.log_metrics({"towers": len(own.towers), "images": own.images})
 
 
 if __name__ == "__main__":

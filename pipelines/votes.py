@@ -37,7 +37,9 @@ def main(name: str) -> None:
     with tracked_run(
         "annotations",
         f"votes@{name}",
-        str(study.settings.get("source", name)),
+        f"{study.settings.get('source', '')} votes of {name}".strip(),
+        about=f"All batches of the study {name!r} as one set of tables, and the labels they give.",
+        tags={"study": name, "dataset": ", ".join(params.datasets)},
         inputs=[folder for folder in places if folder.exists()],
         params=study.settings,
     ) as run:

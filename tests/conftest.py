@@ -21,7 +21,7 @@ os.environ.pop("MLFLOW_TRACKING_URI", None)
 
 def copy_project(target: Path, profile: str = "ci") -> Path:
     """A working copy of the project with its own git and DVC, in a profile of its own."""
-    keep = ("analysis", "pasta", "pipelines", "reports", ".dvc/config", ".dvcignore")
+    keep = ("analysis", "pasta", "pipelines", "reports", ".dvc/config", ".dvc/plots", ".dvcignore")
     for name in (*keep, ".gitignore", "dvc.yaml", "params.yaml", "pyproject.toml"):
         source, copy = ROOT / name, target / name
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,14 @@ def test_a_profile_says_only_what_differs_from_the_demo(name: str) -> None:
     assert overlay(whole, changes) == whole
     effective = profile("demo").model_dump(mode="json")
     assert not [path for path, value in leaves(changes) if at(effective, path) == value]
+
+
+def test_dvc_can_set_what_the_readme_sets() -> None:
+    """DVC sets only what stands in params.yaml; a default elsewhere is no key to it."""
+    shown = re.findall(r"-S (\S+?)=", (ROOT / "README.md").read_text() + DEMO)
+    assert "scoring.public.scorer" in shown
+    demo = parse_yaml(Path("demo"), DEMO)
+    assert [key for key in shown if at(demo, tuple(key.split("."))) is None] == []
 
 
 def leaves(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -162,7 +171,7 @@ def test_a_section_that_is_given_in_part_keeps_the_rest_of_its_default(tmp_path:
 def test_the_demo_says_nothing_that_is_the_default() -> None:
     """A value stands in one place: beside the code, or in params.yaml because it differs."""
     whole = profile("demo").model_dump(mode="json")
-    needed = {"protocol", "ties", "architecture", "weights", "question"}  # for readers and stages
+    needed = {"protocol", "ties", "architecture", "weights", "question", "scorer"}  # for readers
     for path, value in leaves(parse_yaml(Path("demo"), DEMO)):
         if value == {} or path[0] in ("profile", "seeds", "groups") or path[-1] in needed:
             continue

@@ -10,9 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from pasta import store
-from pasta.applications.backbones import run_backbones
+from pasta.applications.backbones import ALL, run_backbones
 from pasta.applications.examples import run_examples
-from pasta.applications.mixture import run_mixture
+from pasta.applications.mixture import ELSEWHERE, MEAN, run_mixture
 from pasta.applications.pareto import run_pareto
 from pasta.applications.report_pictures import (
     backbones_sheet,
@@ -96,14 +96,52 @@ def run_application(name: str, project: Project, out: Path) -> None:
     title, work = APPLICATIONS[name]
     settings = getattr(project.params.applications, name)
     about = settings.model_dump(exclude={"towers", "studies"})
-    stage, inputs = f"applications@{name}", [project.scorer / CARD]
-    with tracked_run("applications", stage, title, inputs=inputs, params=about) as run:
+    params, reads = project.params, READS[name]
+    with tracked_run(
+        "applications",
+        f"applications@{name}",
+        title,
+        about=ABOUT[name],
+        inputs=[project.scorer / CARD, project.labels, *(project.data / one for one in reads)],
+        params={"question": params.applications.question, **about},
+        tags={
+            "study": NAME,
+            "dataset": ", ".join(dict.fromkeys(group.dataset for group in project.groups)),
+            "scorer": params.scoring.public.scorer,
+            "encoder": params.embedding.encoder,
+        },
+    ) as run:
         found, pictures = work(project, run)
         store.write_csvs(found, out)
+        run.log_metrics(application_metrics(name, found))
         for picture, pixels in pictures.items():
             save_picture(pixels, out / "pictures" / f"{picture}.jpg")
         for table in found:
             run.log_file(out / f"{table}.csv", "tables")
+
+
+def application_metrics(name: str, found: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """The differences that an application is judged by; tuning logs those of each technique itself.
+
+    In predicted stars (score), in faithfulness and, with simulated raters, in true quality.
+    """
+    match name:
+        case "mixture":
+            rows = found["comparison"]
+            rows = rows[rows["against"].isin([ELSEWHERE, MEAN])]
+            names = rows["images"] + "." + rows["against"]
+        case "steering":
+            rows = found["curve"]
+            names = "lambda " + rows["weight"].astype(str)
+        case "backbones":
+            rows = found["trends"][found["trends"]["group"] == ALL]
+            names = rows["family"]
+        case _:
+            return {}
+    keys = names + "." + rows["measure"] + "_difference"
+    known = rows["estimate"].notna()
+    pairs = zip(keys[known], rows.loc[known, "estimate"], strict=True)
+    return {str(key): float(value) for key, value in pairs}
 
 
 def _mix(project: Project, _: Run) -> Outcome:
@@ -164,6 +202,20 @@ def _tune(project: Project, run: Run) -> Outcome:
     return own, tuning_pictures(studies)
 
 
+ABOUT = {
+    "mixture": "The explanation with the best predicted score for each image, against every single "
+    "method, and which techniques are both plausible and faithful.",
+    "steering": "RISE whose masks the score weighs as well, from plain RISE to the score alone.",
+    "backbones": "The same methods on image towers of growing size, as the score sees them.",
+    "tuning": "Settings chosen by the score and compared on held-out images; each candidate is a "
+    "run inside this one.",
+}
+READS = {
+    "mixture": ("explain", "embed", "measure"),
+    "steering": ("masks",),
+    "backbones": ("towers",),
+    "tuning": ("candidates",),
+}
 README = "readme"  # the picture that stage `headlines` puts into the README
 APPLICATIONS: dict[str, tuple[str, Callable[[Project, Run], Outcome]]] = {
     "mixture": ("mixture of methods", _mix),

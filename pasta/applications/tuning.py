@@ -399,7 +399,9 @@ def tune(
 def log_candidate(technique: Technique, answer: Answer) -> None:
     """A nested run in the one that is open: the ``tell`` of :func:`tune`."""
     name = f"{technique.key}: {words(answer.candidate)}"
-    with nested_run(name, {"technique": technique.key, **answer.candidate}) as run:
+    about = f"{technique.key} with {words(answer.candidate)}, as the score sees it."
+    settings = {"technique": technique.key, **answer.candidate}
+    with nested_run(name, settings, about=about, tags={"technique": technique.key}) as run:
         for key, values in (("score", answer.score), ("quality", answer.quality)):
             if not np.isnan(values).all():
                 run.log_metrics({key: float(np.nanmean(values))})

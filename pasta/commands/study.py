@@ -38,7 +38,7 @@ Ids = Annotated[
     typer.Option(help="CSV of two columns: names of samples in the file, and their names here"),
 ]
 _PAUSES = (1.0, 3.0)  # seconds between tries, while another dvc command holds the batches
-_NEXT = "next: `dvc repro` takes it up and brings labels and reports up to date"
+_NEXT = "next: `dvc repro` takes it up, and `pasta changes` says what it did"
 Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
 
 
@@ -187,6 +187,7 @@ def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path 
 def _import(
     name: str, file: Path, people: Path | None, replace: bool, ids: Path | None, track: bool
 ) -> None:
+    from pasta.commands.changes import keep_before
     from pasta.studies.importing import import_file
 
     study, root = _load(name)
@@ -199,10 +200,12 @@ def _import(
         return
     if track:
         _keep(folder)
+    keep_before(root)
     typer.echo(_NEXT)
 
 
 def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
+    from pasta.commands.changes import keep_before
     from pasta.studies.base import simulated_rows
     from pasta.studies.batches import merged, project_batches
     from pasta.studies.importing import withdraw
@@ -216,6 +219,7 @@ def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
     typer.echo(f"{len(left[main]):,} {which}{main} count now")
     if track:
         _keep(folder)
+    keep_before(root)
     typer.echo(_NEXT)
 
 

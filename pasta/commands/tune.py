@@ -139,7 +139,21 @@ def _tuned(
         "held_out": numbers[1],
     }
     with (
-        tracked_run("explanations", "tune", f"tune {technique.key}", params=about) as run,
+        tracked_run(
+            "explanations",
+            "tune",
+            f"tune {technique.key}",
+            about=f"Settings of {technique.key} by predicted stars on {question}; each candidate "
+            "is a run inside this one.",
+            inputs=[scorer or root / DATA / "score/public"],
+            params=about,
+            tags={
+                "dataset": ", ".join(sorted(datasets)),
+                "scorer": metric.stored.card.scorer,
+                "encoder": metric.stored.card.encoder.name,
+                "technique": technique.key,
+            },
+        ) as run,
         bar(f"tune {technique.key}", min(total, trials or total) + 1, "candidates") as line,
     ):
 

@@ -28,7 +28,7 @@ from pasta.models.data import TrainingData
 from pasta.models.settings import ModelsParams
 from pasta.models.training import outputs
 from pasta.resume import Arrays, kept_units
-from pasta.tracking import LARGEST_ARTIFACT, Run, quiet, tracked_run
+from pasta.tracking import LARGEST_ARTIFACT, Run, name_model, quiet, tracked_run
 
 Score = dict[str, Any]
 Say = Callable[..., None]  # model, a few words
@@ -242,13 +242,14 @@ def tracked(group: Group, trained: Trained) -> Iterator[Run]:
     name, card, score = trained.name, trained.card, trained.score
     with tracked_run(
         "classifiers",
-        "train",
+        f"train@{group.key}",
         f"{group.key}-{name}",
+        about=f"{_title(name)}, trained on {group.dataset} and tested on images it has not seen.",
         inputs=[group.images],
         params={"dataset": group.dataset, "model": name, **card["settings"]},
+        tags={"group": group.key, "dataset": group.dataset, "model": name, "title": _title(name)},
+        seconds=trained.seconds,
     ) as run:
-        tags = {"group": group.key, "dataset": group.dataset, "model": name, "title": _title(name)}
-        run.set_tags(tags)
         run.log_metrics(
             {
                 **{
@@ -267,7 +268,7 @@ def tracked(group: Group, trained: Trained) -> Iterator[Run]:
 
 
 def register(run: Run, group: Group, name: str) -> None:
-    """Register a checkpoint as ``{group}-{model}`` with a signature and an input example.
+    """Register a checkpoint as ``{group}-{model}`` with a signature, an example and an alias.
 
     Large weights stay in DVC; then the run only carries the card with their md5.
     """
@@ -284,16 +285,18 @@ def register(run: Run, group: Group, name: str) -> None:
         Schema([TensorSpec(np.dtype("uint8"), (-1, *pixels.shape[1:]))]),
         Schema([TensorSpec(np.dtype("float32"), (-1, classes))]),
     )
+    registered = f"{group.key}-{name}"
     with quiet():
-        mlflow.pyfunc.log_model(
+        logged = mlflow.pyfunc.log_model(
             name="model",
             python_model=str(SERVED),
             artifacts={"checkpoint": str(folder)},
             signature=signature,
             input_example=np.array(pixels[:1]),
             pip_requirements=["pasta-xai"],
-            registered_model_name=f"{group.key}-{name}",
+            registered_model_name=registered,
         )
+    name_model(registered, logged.registered_model_version)
 
 
 def _title(name: str) -> str:

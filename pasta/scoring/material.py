@@ -84,11 +84,6 @@ def split(frame: pd.DataFrame, by: By, train: float, seed: int, fewest: int = FE
     return found
 
 
-def held_out_ratio(train: float) -> float:
-    """Units of the test part for each one of training: what is left is halved with validation."""
-    return (1 - train) / (2 * train)
-
-
 def _shuffled_codes(column: pd.Series[str], rng: np.random.Generator) -> Rows:
     """A number for each row: equal for equal values, which are numbered in random order."""
     codes, levels = pd.factorize(column, sort=True)

@@ -31,7 +31,7 @@ from PIL import Image, UnidentifiedImageError
 from pasta.errors import PastaError
 from pasta.scoring.score import PastaScore, Score
 from pasta.scoring.stored import load_scorer
-from pasta.tracking import quiet
+from pasta.tracking import name_model, quiet
 
 _KEYS = ("image", "saliency", "concepts", "label", "dataset", "signed")
 
@@ -184,11 +184,17 @@ def save_served(scorer: Path, path: Path) -> None:
 
 
 def log_served(scorer: Path, registered: str | None = "pasta-score") -> Any:
-    """Add a scorer to the active run as the model ``model``, and register it by a name."""
+    """Add a scorer to the active run as the model ``model``, and register it by a name.
+
+    ``models:/NAME@demo`` is then this version, in the profile ``demo``.
+    """
     with quiet():
-        return mlflow.pyfunc.log_model(
+        logged = mlflow.pyfunc.log_model(
             name="model", registered_model_name=registered, **_described(scorer)
         )
+    if registered is not None:
+        name_model(registered, logged.registered_model_version)
+    return logged
 
 
 def _described(scorer: Path) -> dict[str, Any]:

@@ -94,6 +94,11 @@ class SplitParams(Section):
     train: Fraction = 0.7
     seeds: Count = 10
 
+    @property
+    def test_to_train(self) -> float:
+        """Units of the test part for each one of training; what is left is for validation."""
+        return (1 - self.train) / (2 * self.train)
+
 
 class StudiesParams(Section):
     """Levels of the ablations (P1, Tables 4 and 15); embedding.variants has the others."""

@@ -7,6 +7,7 @@ ask the first question only, as published, and vary one thing at a time around t
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -33,7 +34,7 @@ from pasta.scoring.held_out import list_predictions
 from pasta.scoring.material import Material, collect, split
 from pasta.scoring.settings import Aggregate, By, ScoringParams
 from pasta.studies.ratings.aggregate import Ties
-from pasta.studies.ratings.settings import MAIN, QUESTIONS
+from pasta.studies.ratings.settings import MAIN, NAME, QUESTIONS
 from pasta.studies.ratings.tables import LABELS
 from pasta.tracking import nested_run, tracked_run
 
@@ -121,6 +122,7 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
 
 Say = Callable[[str, int, int], None]  # what was done, how many parts are done, and of how many
 
+SECONDS = "seconds"
 PREDICTED = "predicted."  # before the columns of predictions among those of measures
 _TOGETHER = 30  # networks in one stack, of all seeds and questions
 _LONG = ("ordinal", "pasta-mlp")  # to begin with, so that no process waits long at the end
@@ -144,11 +146,13 @@ def run_setups(
     scoring: ScoringParams,
     say: Say,
     kept: KeptUnits | None = None,
+    spent: dict[tuple[str, str], float] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The ``score_results`` of all setups, in their order; ``labels`` is the file of labels.
 
     The second table is what scorers of the public kind predict in the main study for explanations
-    that they have not seen (:mod:`.held_out`).
+    that they have not seen (:mod:`.held_out`). ``spent`` is filled with the seconds of each setup,
+    by study and level, if it is given.
     """
     pieces = [
         Piece(setup, seeds, tuple(groups), labels, scoring)
@@ -157,13 +161,16 @@ def run_setups(
     ]
     frames: dict[int, pd.DataFrame] = {}
     predicted: dict[int, pd.DataFrame] = {}
+    seconds: dict[tuple[str, str], float] = {}
     for place, result in map_units(run_piece, pieces, kept):
         parts: dict[str, dict[str, NDArray[Any]]] = {"": {}, PREDICTED: {}}
         for name, values in result.items():
-            parts[PREDICTED * name.startswith(PREDICTED)][name.removeprefix(PREDICTED)] = values
+            if name != SECONDS:
+                parts[PREDICTED * name.startswith(PREDICTED)][name.removeprefix(PREDICTED)] = values
         frames[place] = pd.DataFrame(parts[""])
         predicted[place] = pd.DataFrame(parts[PREDICTED])
         setup = pieces[place].setup
+        seconds[_key(setup)] = seconds.get(_key(setup), 0.0) + float(result[SECONDS])
         say(f"{setup.study}: {setup.level}", len(frames), len(pieces))
     rows = []
     for setup in wanted:
@@ -171,8 +178,14 @@ def run_setups(
         found = pd.concat([frames[at] for at, one in enumerate(pieces) if one.setup == own])
         found = found[found["question"].isin(setup.questions)]
         rows.append(found.assign(study=setup.study, level=setup.level))
+        if spent is not None:
+            spent[_key(setup)] = seconds[_key(own)]
     results = pd.concat(rows, ignore_index=True)[list(tables.SCORE_RESULTS.columns)]
     return results, pd.concat([predicted[at] for at in sorted(predicted)], ignore_index=True)
+
+
+def _key(setup: Setup) -> tuple[str, str]:
+    return setup.study, setup.level
 
 
 def _different(wanted: Sequence[Setup]) -> list[Setup]:
@@ -192,14 +205,18 @@ def _chunks(seeds: int, questions: int) -> Iterator[tuple[int, ...]]:
 
 
 def run_piece(piece: Piece) -> Arrays:
-    """The results of some seeds of a setup, a column each; and predictions if they are wanted."""
+    """The results of some seeds of a setup, a column each, and the seconds that they took.
+
+    Predictions are added if they are wanted.
+    """
+    started = time.perf_counter()
     frame, predicted = run_setup(
         _material(piece.groups, piece.labels), piece.setup, piece.scoring, piece.seeds
     )
     found = _columns(frame)
     if (piece.setup.study, piece.setup.level) == ("main", piece.scoring.public.scorer):
         found |= {f"{PREDICTED}{name}": values for name, values in _columns(predicted).items()}
-    return found
+    return {**found, SECONDS: np.array(time.perf_counter() - started)}
 
 
 def _columns(frame: pd.DataFrame) -> Arrays:
@@ -357,16 +374,49 @@ def compare(
     return table.assign(p_holm=table.groupby("measure")["p"].transform(holm))
 
 
-def track(wanted: Sequence[Setup], results: pd.DataFrame, inputs: Sequence[Path]) -> None:
+def track(
+    wanted: Sequence[Setup],
+    results: pd.DataFrame,
+    inputs: Sequence[Path],
+    spent: Mapping[tuple[str, str], float],
+) -> None:
     """One MLflow run for each study, a nested one for each of its rows."""
     for study in dict.fromkeys(setup.study for setup in wanted):
         found = results[results["study"] == study]
-        with tracked_run("scorers", "score", study, inputs=inputs) as run:
+        rows = [setup for setup in wanted if setup.study == study]
+        scorers = {setup.level: _means(found[found["level"] == setup.level]) for setup in rows}
+        best = max(scorers, key=lambda level: scorers[level].get(f"qwk.{MAIN}", -math.inf))
+        with tracked_run(
+            "scorers",
+            "score",
+            f"score: {study}",
+            about=f"The score's study {study!r}, {len(rows)} setups, each a run inside this one; "
+            "kappas are means over splits, on images and techniques not seen in training.",
+            inputs=inputs,
+            tags={"study": NAME, "part": study, **_shared(rows)},
+            seconds=sum(spent[_key(setup)] for setup in rows),
+        ) as run:
             run.log_table(summarise(found, KEYS), "summary.csv")
-            for setup in wanted:
-                if setup.study == study:
-                    with nested_run(setup.level, setup.described()) as row:
-                        row.log_metrics(_means(found[found["level"] == setup.level]))
+            run.log_metrics({"setups": len(rows), **scorers[best]})
+            for setup in rows:
+                with nested_run(
+                    f"{study}: {setup.level}",
+                    setup.described(),
+                    about=f"{setup.scorer} on {setup.embedding.encoder} embeddings, divided by "
+                    f"{setup.split.replace('_', ' ')}.",
+                    tags={"scorer": setup.scorer, "encoder": setup.embedding.encoder},
+                    seconds=spent[_key(setup)],
+                ) as row:
+                    row.log_metrics(scorers[setup.level])
+            run.set_tags({"best": best})
+
+
+def _shared(rows: Sequence[Setup]) -> dict[str, str]:
+    """Scorers and encoders of a study."""
+    return {
+        "scorer": ", ".join(dict.fromkeys(setup.scorer for setup in rows)),
+        "encoder": ", ".join(dict.fromkeys(setup.embedding.encoder for setup in rows)),
+    }
 
 
 def _means(results: pd.DataFrame) -> dict[str, float]:

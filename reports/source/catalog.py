@@ -16,21 +16,25 @@ import pandas as pd
 from ruamel.yaml import YAML
 
 from pasta.config import load_params
-from pasta.git import git_state
+from pasta.git import describe_state
 from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
 from pasta.registry import import_modules
 from pasta.studies.ratings.protocol import Protocol
 from reports.source import pages
-from reports.source.data import ANALYSES, APPLICATIONS, REPORTS, SCORE, VOTES, Data
+from reports.source.data import (
+    ANALYSES,
+    APPLICATIONS,
+    HEADLINES,
+    REPORTS,
+    SCORE,
+    VOTES,
+    Data,
+)
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
 from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
-from reports.source.pages.overview import (
-    headline_numbers,
-    overview_report,
-    previous_headlines,
-)
+from reports.source.pages.overview import overview_report
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
 from reports.source.planted import describe_planted
@@ -88,18 +92,17 @@ def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
 @REPORTS.register(
     "overview",
     about="the experiment in pictures, what was found, and what changed",
-    reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS),
+    reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS, HEADLINES),
 )
 def overview(data: Data) -> Report:
     """All parts in short."""
-    after = headline_numbers(data.parts)
     return overview_report(
         data.parts,
         data.applications,
         data.simulated,
         protocol=data.protocol,
         question=data.params.applications.question,
-        before=previous_headlines(data.root, after),
+        compared=data.compared,
     )
 
 
@@ -184,19 +187,17 @@ def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
 
     Versions are those that ``dvc.lock`` has of the report's own inputs. DVC writes them when the
     stages that make the inputs end, which is before the report begins, so that they do not depend
-    on what runs later. The runs of these stages are found in MLflow by their tags; those of a
-    stage that was not repeated carry the commit at which it ran.
+    on what runs later. The runs of these stages are found in MLflow by their tags.
     """
-    commit, changed = git_state(root)
-    state = " (with changes that are not committed)" if changed else ""
+    profile = load_params(root / PARAMS).profile
     made = list_inputs(root, reads)
     versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
     stages = dict.fromkeys(stage for _, _, stage in made)
     return {
-        "Commit": f"{commit[:12]}{state}" if commit else "not under version control",
-        "Profile": load_params(root / PARAMS).profile,
+        "Commit": describe_state(root),
+        "Profile": profile,
         f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
-        "Runs (MLflow search)": search(commit),
+        "Runs (MLflow search)": search(next(iter(stages), None), profile),
         "Stages (tags.stage)": ", ".join(stages) or "none",
     }
 
@@ -206,9 +207,13 @@ def list_inputs(root: Path, reads: Iterable[str]) -> list[tuple[str, str, str]]:
     return [one for folder in reads for one in _outputs(root, (DATA / folder).as_posix())]
 
 
-def search(commit: str | None) -> str:
-    """The expression that finds the runs of a commit in MLflow."""
-    return f"tags.\"git.commit\" = '{commit or 'unknown'}'"
+def search(stage: str | None, profile: str) -> str:
+    """The expression that finds the runs of a stage in MLflow, the last one first.
+
+    It does not ask for the commit of the report: the runs of a stage that was not repeated since
+    carry the commit at which it ran.
+    """
+    return f"tags.stage = '{stage or 'STAGE'}' and tags.profile = '{profile}'"
 
 
 def _outputs(root: Path, path: str) -> list[tuple[str, str, str]]:

@@ -23,7 +23,8 @@ from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report
 
-VOTES, SCORE = f"votes/{NAME}", "score"
+VOTES, SCORE, HEADLINES = f"votes/{NAME}", "score", "headlines"
+COMPARED = "compared"  # the numbers of two versions
 ANALYSES = tuple(
     f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
 )
@@ -66,6 +67,15 @@ class Data:
     def applications(self) -> dict[str, Tables]:
         """The tables of applications that have run, by name."""
         return self._tables(APPLICATIONS)
+
+    @cached_property
+    def compared(self) -> pd.DataFrame | None:
+        """The numbers of the version before and of this one; None if there is none before."""
+        found = self._tables((HEADLINES,)).get(HEADLINES, {}).get(COMPARED)
+        if found is None:
+            return None
+        found[["name", "of"]] = found[["name", "of"]].fillna("")
+        return found if found["before"].notna().any() else None
 
     @cached_property
     def published(self) -> Tables:

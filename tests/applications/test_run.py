@@ -11,7 +11,15 @@ import pytest
 
 from pasta import store
 from pasta.applications import run as module
-from pasta.applications.run import APPLICATIONS, README, Outcome, Project, run_application
+from pasta.applications.mixture import ELSEWHERE, MEAN
+from pasta.applications.run import (
+    APPLICATIONS,
+    README,
+    Outcome,
+    Project,
+    application_metrics,
+    run_application,
+)
 from pasta.applications.settings import ApplicationsParams
 from pasta.applications.simulated_judge import planted_folder
 from pasta.config import load_params
@@ -41,7 +49,8 @@ def test_tables_and_pictures_are_written_in_one_tracked_run(
     pixels = np.zeros((8, 8, 3), np.uint8)
 
     def work(_project: Project, _run: Run) -> Outcome:
-        return {"curve": pd.DataFrame({"a": [1]})}, {"steering-0": pixels, README: pixels}
+        curve = pd.DataFrame({"weight": [0.0, 1.0], "measure": "score", "estimate": [0.0, 0.5]})
+        return {"curve": curve}, {"steering-0": pixels, README: pixels}
 
     monkeypatch.setitem(module.APPLICATIONS, "steering", ("steering RISE", work))
     out = tmp_path / "out"
@@ -51,6 +60,26 @@ def test_tables_and_pictures_are_written_in_one_tracked_run(
     [run] = mlflow.search_runs(experiment_names=["applications"], output_format="list")
     assert run.info.run_name == "steering RISE" and run.data.params["masks"] == "1000"
     assert any(tag.endswith("score/public/scorer.json") for tag in run.data.tags)
+    assert run.data.metrics["lambda 1.0.score_difference"] == 0.5
+    tags = run.data.tags
+    assert (tags["study"], tags["dataset"], tags["scorer"]) == ("ratings", "coco", "ordinal")
+    assert tags["mlflow.note.content"].startswith("RISE whose masks")
+
+
+def test_applications_are_judged_by_few_differences() -> None:
+    rows = pd.DataFrame(
+        [("cross-fitted", against, "score", 0.1) for against in (ELSEWHERE, MEAN, "lime/resnet50")],
+        columns=["images", "against", "measure", "estimate"],
+    )
+    found = application_metrics("mixture", {"comparison": rows})
+    assert set(found) == {
+        f"cross-fitted.{against}.score_difference" for against in (ELSEWHERE, MEAN)
+    }
+    trends = pd.DataFrame({"group": ["all methods", "lime"], "family": "activation"})
+    towers = application_metrics(
+        "backbones", {"trends": trends.assign(measure="score", estimate=[0.2, np.nan])}
+    )
+    assert towers == {"activation.score_difference": 0.2}
 
 
 def test_an_unknown_application_is_named(tmp_path: Path) -> None:

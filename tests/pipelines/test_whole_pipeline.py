@@ -227,7 +227,14 @@ def test_metrics_and_their_study_are_tables_and_a_run(run: Runner, project: Path
     assert experiment is not None
     wanted = "tags.stage = 'analyse@correlation'"
     (study,) = client.search_runs([experiment.experiment_id], wanted)
-    assert any(name.startswith("spearman.Q1.") for name in study.data.metrics)
+    assert "closest rho.Q1" in study.data.metrics and len(study.data.metrics) == 6
+    for experiment in client.search_experiments():
+        for one in client.search_runs([experiment.experiment_id], max_results=1000):
+            assert one.data.metrics and one.data.tags["mlflow.note.content"], one.info.run_name
+            assert {"stage", "seeds", "data", "git.commit"} <= set(one.data.tags)
+            assert one.inputs is not None and one.inputs.dataset_inputs, one.info.run_name
+    alias = client.get_model_version_by_alias("pasta-score", "ci")
+    assert str(alias.version) == "1"
 
 
 def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, project: Path) -> None:
@@ -249,7 +256,9 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     again_after_votes = {"votes", "score", "headlines", "analyse", "applications", "report"}
     assert {name.partition("@")[0] for name in ran} == again_after_votes
     overview = _text(project / "reports/overview.pdf")
-    assert "Changes since the version before" in overview and "study.votes" in overview
+    assert "What changed since the version before" in overview
+    assert "The number of votes rose from" in overview and "study.votes" not in overview
+    assert "The number of votes" in run("pasta", "changes").stdout
     after = store.read_json(project / "pipelines/data/votes/ratings/annotations.json")
     assert after["votes"] == before["votes"] + 150
     folder = project / "pipelines/data/votes/ratings"
@@ -294,9 +303,9 @@ def test_the_studies_are_nested_runs_and_the_score_answers(run: Runner, project:
     experiment = client.get_experiment_by_name("scorers")
     assert experiment is not None
     runs = client.search_runs([experiment.experiment_id], max_results=500)
-    main = next(one for one in runs if one.info.run_name == "main")
+    main = next(one for one in runs if one.info.run_name == "score: main")
     children = [one for one in runs if one.data.tags.get("mlflow.parentRunId") == main.info.run_id]
-    assert {"ordinal", "pasta-linear"} <= {one.info.run_name for one in children}
+    assert {"main: ordinal", "main: pasta-linear"} <= {one.info.run_name for one in children}
     folder = project / "mine"
     folder.mkdir(exist_ok=True)
     random = np.random.default_rng(0)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
+import mlflow
 import pandas as pd
 import pypdfium2
 import pytest
@@ -17,13 +17,15 @@ from pasta.errors import PastaError
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.techniques import BACKBONE_TITLES, METHOD_TITLES
 from pasta.models.base import MODELS
-from pasta.paths import DATA, HEADLINES
+from pasta.paths import DATA
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.source import Source, write_source
-from reports.source.catalog import build, describe_questions, names, provenance, search
+from pasta.tracking import tracked_run
+from reports.source.catalog import build, describe_questions, names, provenance
 from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
+    HEADLINES,
     REPORTS,
     SCORE,
     VOTES,
@@ -32,7 +34,6 @@ from reports.source.data import (
     kernel_widths,
 )
 from reports.source.names import model_name, scorer_name, technique_name
-from reports.source.pages.overview import previous_headlines
 from reports.source.typesetting import Report
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
@@ -187,7 +188,7 @@ def test_a_report_reads_nothing_that_it_does_not_declare(
 ) -> None:
     """A stage that reads what it does not declare is not repeated when that changes."""
     table = pd.DataFrame({"section": ["x"], "why": ["nothing was computed"]})
-    for folder in (*ANALYSES, SCORE, *APPLICATIONS):
+    for folder in (*ANALYSES, SCORE, *APPLICATIONS, HEADLINES):
         if not (root / DATA / folder).is_dir():
             store.write_csvs({"missing": table}, root / DATA / folder)
             write_source(PEOPLE, root / DATA / folder)
@@ -246,10 +247,27 @@ def test_facts_say_what_is_committed_and_what_is_not(root: Path) -> None:
 
 def test_mlflow_understands_where_the_runs_are(root: Path) -> None:
     found = provenance(root, (VOTES,))
-    [commit] = parsed(str(found["Runs (MLflow search)"]))
-    assert (commit["key"], commit["value"]) == ("git.commit", git(root, "rev-parse", "HEAD"))
+    stage, profile = parsed(str(found["Runs (MLflow search)"]))
+    assert (stage["key"], stage["value"]) == ("stage", "votes@ratings")
+    assert (profile["key"], profile["value"]) == ("profile", "demo")
     assert found["Stages (tags.stage)"] == "votes@ratings"
-    assert parsed(search(None))
+
+
+def test_the_search_on_a_title_page_finds_a_run_of_an_earlier_commit(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stage `votes` is not repeated when a report changes."""
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("DVC_STAGE", "votes@ratings")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{root / 'mlflow.db'}")
+    with tracked_run("annotations", "votes@ratings", "votes", about="All votes.") as run:
+        pass
+    git(root, "commit", "-q", "--allow-empty", "-m", "a changed report")
+    expression = str(provenance(root, (VOTES,))["Runs (MLflow search)"])
+    found = mlflow.search_runs(
+        experiment_names=["annotations"], filter_string=expression, output_format="list"
+    )
+    assert [one.info.run_id for one in found] == [run.run_id]
 
 
 @pytest.mark.parametrize("version", ["p1", "p2"])
@@ -268,17 +286,21 @@ def test_reports_use_the_protocol_of_the_study(version: str, root: Path) -> None
     assert made("dataset", root).content["turned"] == (["Q5"] if version == "p2" else [])
 
 
-def test_the_version_before_is_the_last_one_with_other_numbers(root: Path) -> None:
-    assert previous_headlines(root, {"kappa": 0.7}) is None
-    file = root / HEADLINES
-    file.parent.mkdir(exist_ok=True)
-    for value in (0.5, 0.6):
-        file.write_text(json.dumps({"kappa": value}))
-        git(root, "add", str(HEADLINES))
-        git(root, "commit", "-q", "-m", "votes")
-    assert previous_headlines(root, {"kappa": 0.7}) == {"kappa": 0.6}  # not committed yet
-    assert previous_headlines(root, {"kappa": 0.6}) == {"kappa": 0.5}  # committed
-    assert previous_headlines(root, {"kappa": 0.6 + 1e-12}) == {"kappa": 0.5}
+def test_the_title_page_names_every_input_that_is_not_committed(root: Path) -> None:
+    """Also what git does not know yet, such as the first batch of votes."""
+    commit = git(root, "rev-parse", "HEAD")[:12]
+    assert provenance(root, ())["Commit"] == commit
+    for written in ("dvc.lock", "reports/headlines.json", "README.md"):  # by a run, or for people
+        (root / written).parent.mkdir(exist_ok=True)
+        (root / written).write_text("changed")
+    assert provenance(root, ())["Commit"] == commit
+    batches = root / "pipelines/annotations/batches.dvc"
+    batches.parent.mkdir(parents=True)
+    batches.write_text("outs: []")
+    said = provenance(root, ())["Commit"]
+    assert said == (
+        f"{commit} and changes that are not committed (pipelines/annotations/batches.dvc)"
+    )
 
 
 def test_kernel_widths_of_lime_are_read_from_what_tuning_tried() -> None:

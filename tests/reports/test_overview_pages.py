@@ -1,23 +1,22 @@
-"""overview.pdf, the findings and the headline numbers."""
+"""overview.pdf and its findings."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import pypdfium2
 import pytest
 
+from pasta.scoring.settings import SplitParams
 from pasta.studies.ratings.analyses.preference import preference_tables
 from pasta.studies.ratings.protocol import load_protocol
+from reports.source.changes import compare_versions
+from reports.source.numbers import collect_numbers
 from reports.source.pages.overview import (
     Parts,
     bias_findings,
-    changes,
     correlation_findings,
     headline_findings,
-    headline_numbers,
     overview_report,
     preference_findings,
     score_findings,
@@ -34,7 +33,7 @@ SUMMARY = pd.DataFrame(
         ("people (leave one out)", "Q1", 0.7),
     ],
     columns=["level", "question", "mean"],
-).assign(study="main", measure="qwk", sd=0.1)  # fmt: skip
+).assign(study="main", measure="qwk", sd=0.1, n=10)  # fmt: skip
 DIFFERENCES = pd.DataFrame(
     [
         ("Q1", "qwk", "ordinal", "pasta-mlp", 0.1, 0.02, 0.2, 0.01),
@@ -72,17 +71,22 @@ def report(
     applications: Parts | None = None,
     version: str = "p2",
     question: str = "Q1",
-    before: Mapping[str, float | None] | None = None,
+    compared: pd.DataFrame | None = None,
 ) -> Report:
     protocol = load_protocol(version)
     return overview_report(
-        parts, applications or {}, simulated, protocol=protocol, question=question, before=before
+        parts,
+        applications or {},
+        simulated,
+        protocol=protocol,
+        question=question,
+        compared=compared,
     )
 
 
 def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     uses = {"mixture": made_up.mixture(), "steering": made_up.steering()}
-    document = report(parts, True, uses, before={})
+    document = report(parts, True, uses)
     text = printed(document)
     assert "quadratic kappa of" in text and "liked m" in text and "Spearman's rho" in text
     assert text.count("Missing.") == 0 and "**" not in text
@@ -90,7 +94,7 @@ def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     first = pypdfium2.PdfDocument(compile_pdf(document, {}))[0].get_textpage().get_text_range()
     assert [number["value"] in first for number in document.content["numbers"]] == [True] * 3
     assert "Figure 3" in first
-    again = report(parts, True, uses, before={})
+    again = report(parts, True, uses)
     assert compile_pdf(document, {}) == compile_pdf(again, {})
 
 
@@ -138,33 +142,16 @@ def test_tables_without_numbers_give_no_sentence(parts: Parts) -> None:
     assert bias_findings(None) == []
 
 
-def test_headline_numbers_are_flat_and_named_by_part(parts: Parts) -> None:
-    numbers = headline_numbers(parts)
-    assert numbers["score.qwk.ordinal.Q1"] == 0.4
-    assert numbers["correlation.rho.faithfulness road.Q1"] == -0.3
-    assert numbers["correlation.rho.sparseness.Q1"] == 0.1
-    assert {"agreement.kappa.Q1", "preference.stars.concept.Q1"} <= set(numbers)
-    assert all(np.isfinite(value) for value in numbers.values())
-    assert headline_numbers({}) == {}
-
-
-def test_changes_come_largest_first_and_new_or_lost_ones_last() -> None:
-    found = changes(
-        {"a": 1.0, "b": 1.0, "c": 0.5, "gone": 1}, {"a": 1.1, "b": 0.5, "c": 0.5, "new": 2}
+def test_a_version_before_adds_a_page_by_topic_and_none_does_not(parts: Parts) -> None:
+    now = collect_numbers(parts, {}, "ordinal", SplitParams())
+    moved = now["agreement"].assign(
+        **{name: now["agreement"][name] - 0.3 for name in ("estimate", "low", "high")}
     )
-    assert found["name"].tolist() == ["b", "a", "new", "gone"]
-    assert found["difference"].tolist()[:2] == pytest.approx([-0.5, 0.1])
-    assert changes({"a": None}, {"a": float("nan")}).empty
-
-
-def test_a_previous_version_adds_a_page_and_none_does_not(parts: Parts) -> None:
-    now = headline_numbers(parts)
-    before = now | {"score.qwk.ordinal.Q1": 0.1}
-    changed = report(parts, before=before).content["changes"]
-    assert (changed["moved"], changed["both"]) == (1, len(now))
-    assert changed["largest"] == "score.qwk.ordinal.Q1"
-    assert changed["table"]["rows"] == [["score.qwk.ordinal.Q1", "0.100", "0.400", "+0.30"]]
-    text = printed(report(parts, before=before))
-    assert f"1 of {len(now)} headline numbers changed" in text
-    assert f"None of {len(now)} headline numbers changed" in printed(report(parts, before=now))
-    assert "Changes since" not in printed(report(parts))
+    compared = compare_versions({**now, "agreement": moved}, now)
+    text = printed(report(parts, compared=compared))
+    assert "What changed since the version before" in text
+    assert "more than the intervals allow" in text and "agreement.kappa" not in text
+    assert "Spearman's rho of" not in text[text.index("What changed") :]  # nothing moved there
+    same = printed(report(parts, compared=compare_versions(now, now)))
+    assert "Nothing changed beyond rounding." in same
+    assert "What changed since" not in printed(report(parts))

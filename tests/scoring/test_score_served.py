@@ -22,8 +22,10 @@ import pytest
 from PIL import Image
 
 from pasta.scoring.score import PastaScore, Score
-from pasta.scoring.serving import save_served
+from pasta.scoring.serving import log_served, save_served
 from pasta.scoring.stored import FOLDER
+from pasta.tracking import tracked_run
+from tests.conftest import ROOT
 from tests.scoring.small_scorer import ORIGIN, heat, make_root, make_scorer, pictures, tiny
 
 CONCEPTS = {"wheel": 0.9, "door": -0.2}
@@ -200,3 +202,23 @@ def test_a_served_score_answers_http_and_survives_bad_requests(server: str, proj
         assert status == 400, nonsense
         assert answer["message"]
     assert post(server, body)[0] == 200
+
+
+def test_the_newest_version_has_the_name_of_its_profile(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number would mean another scorer after each batch of votes; an experiment has its own."""
+    import mlflow
+
+    monkeypatch.chdir(project)
+    (project / "params.yaml").write_text((ROOT / "params.yaml").read_text())
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project / 'registry.db'}")
+    for experiment in ("", "", "mlp"):
+        monkeypatch.setenv("DVC_EXP_NAME", experiment)
+        with tracked_run("scorers", "score", "public", about="The scorer."):
+            log_served(project / FOLDER)
+    client = mlflow.MlflowClient(f"sqlite:///{project / 'registry.db'}")
+    assert str(client.get_model_version_by_alias("pasta-score", "demo").version) == "2"
+    assert str(client.get_model_version_by_alias("pasta-score", "mlp").version) == "3"
+    model = mlflow.pyfunc.load_model("models:/pasta-score@demo")
+    assert model.predict(RECORDS[1:2])[0]["question"] == "Q1"

@@ -19,7 +19,8 @@ from pasta.resume import KeptUnits
 from pasta.scoring import material as material_module
 from pasta.scoring import studies
 from pasta.scoring.evaluation import summarise
-from pasta.scoring.material import Material, collect, held_out_ratio, split
+from pasta.scoring.material import Material, collect, split
+from pasta.scoring.settings import SplitParams
 from pasta.scoring.studies import (
     KEYS,
     Setup,
@@ -313,7 +314,7 @@ def test_p_is_adjusted_over_all_questions_and_scorers_of_a_measure() -> None:
 def test_a_split_tests_half_of_what_it_does_not_train_on() -> None:
     places = pd.DataFrame({"dataset": "d", "technique": "t", "image": np.arange(400).astype(str)})
     part = split(places, "image", 0.75, 0)
-    assert len(part.test) / len(part.train) == pytest.approx(held_out_ratio(0.75))
+    assert len(part.test) / len(part.train) == pytest.approx(SplitParams(train=0.75).test_to_train)
 
 
 def test_coverage_counts_both_ends_and_leaves_gaps_out() -> None:

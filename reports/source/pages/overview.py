@@ -1,21 +1,17 @@
-"""overview.pdf: the experiment in pictures, its headline numbers, and what changed."""
+"""overview.pdf: the experiment in pictures, what was found, and what changed."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pasta.git import committed
-from pasta.paths import HEADLINES
 from pasta.studies.ratings.protocol import Protocol
 from pasta.studies.ratings.settings import MAIN
-from reports.source.format import bounded, cells, interval, listed, number, p_value
+from reports.source.changes import describe_changes, describe_versions
+from reports.source.format import bounded, interval, listed, number, p_value
 from reports.source.names import (
     LEAVE_ONE_OUT,
     metric_title,
@@ -29,7 +25,6 @@ from reports.source.pages.correlation import closest_sentence
 from reports.source.pages.dataset import KINDS, count_study, differences_in_words
 from reports.source.pages.parts import (
     HONEST,
-    PUBLISHED,
     Tables,
     find_row,
     select,
@@ -44,7 +39,6 @@ from reports.source.plots.score import people_and_score_figure
 from reports.source.typesetting import Report
 
 Parts = Mapping[str, Tables]
-Numbers = Mapping[str, float | None]
 QWK = {"study": "main", "measure": "qwk"}
 SCOPES = {
     "overall": "Over all explanations",
@@ -52,10 +46,7 @@ SCOPES = {
 }
 WEAK = 0.2
 CLOSEST = 7  # metrics in the picture
-READS = ("analyse/dataset", "analyse/agreement", "analyse/preference", "analyse/correlation",
-         "score")  # fmt: skip
-MOST_ROWS = 40
-SAME = 1e-9
+MOST = 5  # sentences on the changes of one topic
 
 
 def overview_report(
@@ -65,7 +56,7 @@ def overview_report(
     *,
     protocol: Protocol,
     question: str,
-    before: Numbers | None,
+    compared: pd.DataFrame | None,
 ) -> Report:
     """Collect what ``overview.typ`` shows.
 
@@ -80,8 +71,9 @@ def overview_report(
         Whether the votes are those of simulated raters.
     protocol, question
         What was asked; the question whose predicted stars the applications use.
-    before
-        Headline numbers of the version before; without them there is no page on changes.
+    compared
+        The numbers of the version before and of this one, see
+        :func:`reports.source.changes.compare_versions`; without them there is no page on changes.
     """
     agreement, preference, correlation, score = (
         parts.get(name) for name in ("agreement", "preference", "correlation", "score")
@@ -106,9 +98,13 @@ def overview_report(
         "applications": applications_findings(
             applications, protocol.question(question).direction or 1
         ),
-        "changes": None if before is None else _describe_changes(before, headline_numbers(parts)),
+        "changes": None if compared is None else _changes(compared),
     }
     return Report("overview", simulated, content)
+
+
+def _changes(compared: pd.DataFrame) -> dict[str, Any]:
+    return {"versions": describe_versions(compared), "topics": describe_changes(compared, MOST)}
 
 
 def three_numbers(parts: Parts) -> list[dict[str, str]]:
@@ -304,96 +300,3 @@ def _rivals(tables: Tables | None, name: str) -> list[str]:
         )
         said.append(f"“{scorer_name(str(rival))}” is significantly better on {gaps}.")
     return said
-
-
-def headline_numbers(parts: Parts) -> dict[str, float]:
-    """One number for each claim of the overview, under a name that stays the same.
-
-    The names are ``part.what.of``, such as ``agreement.kappa.<question>``.
-    """
-    found: dict[str, float] = {}
-    facts = table(parts.get("dataset"), "study")
-    for what in ("votes", "samples", "annotators"):
-        for value in select(facts, what=what)["value"] if len(facts) else []:
-            found[f"study.{what}"] = float(value)
-    agreement = select_known(parts.get("agreement"), "agreement")
-    for measure, name in ((HONEST, "kappa"), (PUBLISHED, "kappa_as_published")):
-        found |= _by(select(agreement, measure=measure), "question", f"agreement.{name}")
-    preference = parts.get("preference")
-    found |= _by(select_known(preference, "kinds"), "group", "preference.stars", "question")
-    found |= _by(select_known(preference, "ranking"), "technique", "preference.strength")
-    ranks = select(select_known(parts.get("correlation"), "correlations"), method="spearman")
-    ranks = select(ranks, scope="overall")
-    if len(ranks):
-        names = ranks["metric"] + ranks["variant"].fillna("").map(lambda one: f" {one}" * bool(one))
-        found |= _by(ranks.assign(name=names), "name", "correlation.rho", "question")
-    kappas = select(table(parts.get("score"), "summary"), **QWK)
-    if len(kappas):
-        kappas = kappas.rename(columns={"mean": "estimate"}).dropna(subset=["estimate"])
-        found |= _by(kappas, "level", "score.qwk", "question")
-    return found
-
-
-def _by(
-    rows: pd.DataFrame, column: str, prefix: str, second: str | None = None
-) -> dict[str, float]:
-    names = [f"{prefix}.{row[column]}" for _, row in rows.iterrows()]
-    if second is not None and len(rows):
-        names = [f"{name}.{of}" for name, of in zip(names, rows[second], strict=True)]
-    return dict(zip(names, rows["estimate"].astype(float), strict=True)) if len(rows) else {}
-
-
-def previous_headlines(root: Path, now: Numbers) -> dict[str, float | None] | None:
-    """The numbers of the last commit that had others than now; None if there is none.
-
-    While an annotation update is not committed, the version before is the last commit; once it is,
-    the one before that.
-    """
-    wanted = {name: _rounded(value) for name, value in now.items()}
-    for text in committed(root, HEADLINES, most=20):
-        found: dict[str, float | None] = json.loads(text)
-        if {name: _rounded(value) for name, value in found.items()} != wanted:
-            return found
-    return None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 9)
-
-
-def changes(before: Numbers, after: Numbers) -> pd.DataFrame:
-    """Numbers that are not what they were, largest change first; new and lost ones last.
-
-    Returns
-    -------
-    DataFrame with name, before, after, difference (missing if one of the two is)
-    """
-    rows = []
-    for name in dict.fromkeys([*after, *before]):
-        old, new = (_number(source.get(name)) for source in (before, after))
-        if np.isnan(old) and np.isnan(new):
-            continue
-        if not abs(new - old) <= SAME:  # also true if one of them is missing
-            rows.append({"name": name, "before": old, "after": new, "difference": new - old})
-    frame = pd.DataFrame(rows, columns=["name", "before", "after", "difference"])
-    order = frame["difference"].abs().sort_values(ascending=False, kind="stable").index
-    return frame.loc[order].reset_index(drop=True)
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else float(value)
-
-
-def _describe_changes(before: Numbers, after: Numbers) -> dict[str, Any]:
-    found = changes(before, after)
-    moved = found.dropna(subset=["difference"])
-    shown = found.head(MOST_ROWS)
-    return {
-        "both": len(set(before) & set(after)),
-        "moved": len(moved),
-        "largest": moved["name"].iloc[0] if len(moved) else None,
-        "new": len(set(after) - set(before)),
-        "gone": len(set(before) - set(after)),
-        "shown": len(shown) if len(found) > MOST_ROWS else None,
-        "table": cells(shown, "name before:0.000 after:0.000 difference:signed"),
-    }
