@@ -56,8 +56,8 @@ def group_summary(
     -------
     DataFrame
         measure (see :func:`analysis.raters.rater_values`), item, factor, group, n (raters),
-        estimate, low, high (t interval over raters), note. A factor that nobody stated has one row
-        that says so.
+        estimate, low, high (t interval over raters, cut where the scale of the ratings or of kappa
+        ends), note. A factor that nobody stated has one row that says so.
 
     Examples
     --------
@@ -82,6 +82,8 @@ def group_summary(
             for group in groups:
                 row = contrast_row(one_mean(here["estimate"].to_numpy()[labels == group]))
                 kept = {name: row[name] for name in ("n", "estimate", "low", "high", "note")}
+                ends = (min(categories), max(categories)) if measure == "level" else (-1, 1)
+                kept["low"], kept["high"] = np.clip([row["low"], row["high"]], *ends)
                 rows.append(head | {"group": group} | kept)
     columns = [*_HEAD, "group", "n", "estimate", "low", "high", "note"]
     return pd.DataFrame(rows, columns=columns)

@@ -424,7 +424,8 @@ _RULES = (
 def raters_to_look_at(profiles: pd.DataFrame) -> pd.DataFrame:
     """Name the raters whose profile stands out, with the reason.
 
-    A rater is compared with the median of the others (at least three of them): more than 3.5
+    A rater with at least ten ratings is compared with the median of the others (at least three of
+    them, with as many): more than 3.5
     robust standard deviations away (1.4826 times the median absolute deviation; Leys et al. 2013,
     doi:10.1016/j.jesp.2013.03.013) and far enough to matter. Twice as fast as the median of the
     others is too fast (Leiner 2019, doi:10.18148/srm/2019.v13i3.7403). An agreement whose interval
@@ -455,6 +456,7 @@ def raters_to_look_at(profiles: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values(["rater", "measure"], kind="stable", ignore_index=True)
 
 
+FEWEST_TO_NAME = 10  # ratings; in fewer anybody may seem strange
 Named = tuple[object, str, int, float, float, str]
 
 
@@ -463,6 +465,7 @@ def _with_usual(
 ) -> Iterator[tuple[object, int, float, Matrix]]:
     """Each rater's value of a measure and those of the others."""
     part = profiles[(profiles["measure"] == measure) & profiles["estimate"].notna()]
+    part = part[part["n"] >= FEWEST_TO_NAME]
     values = part["estimate"].to_numpy(np.float64)
     for number, (name, n) in enumerate(zip(part["rater"], part["n"], strict=True)):
         others = np.delete(values, number)

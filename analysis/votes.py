@@ -265,13 +265,15 @@ def modes_without_own(votes: Votes) -> Codes:
     return result
 
 
-def label_units(ratings: pd.DataFrame) -> pd.DataFrame:
+def label_units(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
     """The mode of the votes on each unit and item, the smallest category on ties.
 
     Parameters
     ----------
     ratings
         Columns unit, rater, item, rating.
+    categories
+        The whole scale in its order.
 
     Returns
     -------
@@ -284,7 +286,7 @@ def label_units(ratings: pd.DataFrame) -> pd.DataFrame:
     >>> label_units(ratings.assign(rating=[1, 5, 5])).loc["s", "trust"].item()
     5.0
     """
-    votes = read_votes(ratings)
+    votes = read_votes(ratings, categories)
     scale = np.append(np.asarray(votes.categories, np.float64), np.nan)
     index = votes.units.rename("unit")
     return pd.DataFrame(scale[modes(votes)].T, index=index, columns=votes.items)

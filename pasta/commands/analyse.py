@@ -18,23 +18,46 @@ MOST_STEPS = 101  # of a scale; beyond it ratings are no categories
 
 
 def analyse(
-    ratings: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RATINGS.csv", help="columns sample_id, annotator_id, question, rating"
-        ),
-    ],
+    ratings: Annotated[Path, typer.Argument(metavar="RATINGS.csv", help="one row for each rating")],
+    item: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="what was rated; else sample_id")
+    ] = None,
+    rater: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="who rated; else annotator_id")
+    ] = None,
+    question: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="what was asked; else question, or a single one"),
+    ] = None,
+    rating: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="the rating; else rating")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="when; else submitted_at")
+    ] = None,
     annotators: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="annotator_id and any of age, sex, country")
+        Path | None, typer.Option(metavar="FILE", help="the raters, with any of age, sex, country")
+    ] = None,
+    age: Annotated[str | None, typer.Option(metavar="COLUMN", help="of the raters")] = None,
+    sex: Annotated[str | None, typer.Option(metavar="COLUMN", help="of the raters")] = None,
+    country: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="of the raters"),
     ] = None,
     samples: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="sample_id and any of kind, dataset, image_id"),
+        typer.Option(metavar="FILE", help="what was rated, with any of kind, dataset, image_id"),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="kind of what was rated, to compare kinds")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="where to write; else RATINGS-agreement")
     ] = None,
-    scale: Annotated[str, typer.Option(metavar="LOW-HIGH", help="first and last step")] = "1-5",
+    scale: Annotated[
+        str | None,
+        typer.Option(metavar="LOW-HIGH", help="first and last step; else a usual scale that fits"),
+    ] = None,
     resamples: Annotated[int, typer.Option(min=100, help="of the bootstrap")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="of the bootstrap and the tests")] = 0,
     open_: Annotated[bool, typer.Option("--open", help="show the PDF when it is done")] = False,
@@ -47,13 +70,15 @@ def analyse(
         cat-17,ann,trust,4
         cat-17,bob,trust,5
 
-    `submitted_at` (a time such as 2024-05-01T12:30:00Z) adds order, fatigue and speed;
-    `simulated` (true or false) marks ratings that no person gave. An empty rating counts as not
-    given.
+    or with other names and another scale, as `pasta analyse study.csv --item picture --rater
+    worker --question asked --rating answer --scale 1-7`. A time such as 2024-05-01T12:30:00Z adds
+    order, fatigue and speed; `simulated` (true or false) marks ratings that no person gave. An
+    empty rating, or NA, counts as not given.
 
     With `--annotators` the report compares sexes, ages and countries; with `--samples` it compares
-    kinds of explanation, and intervals allow for samples that share an image. What is missing is
-    said in the report, and the rest is there.
+    kinds of samples, and intervals allow for samples that share an image. The names of raters and
+    of samples have the same columns there. What is missing is said in the report, and the rest is
+    there.
 
     Writes `agreement.pdf` and one CSV file for each table, or nothing at all if the input is not
     in order.
@@ -61,24 +86,40 @@ def analyse(
     from analysis.tables import joined
     from pasta.studies.ratings.analyses.agreement import agreement_tables
     from pasta.studies.ratings.analyses.bias import bias_tables
-    from pasta.studies.ratings.ratings_file import read_annotators, read_ratings, read_samples
+    from pasta.studies.ratings.ratings_file import (
+        infer_scale,
+        read_annotators,
+        read_ratings,
+        read_samples,
+    )
     from reports.source.pages.agreement import agreement_report, printable
     from reports.source.typesetting import compile_pdf
 
-    categories = steps(scale)
+    categories = None if scale is None else steps(scale)
+    people_names = _given(annotator_id=rater)
+    item_names = _given(sample_id=item)
+    names = people_names | item_names | _given(question=question, rating=rating, submitted_at=time)
     folder = out or Path(f"{ratings.stem}-agreement")
     if folder.exists() and not folder.is_dir():
         raise PastaError(f"{folder}: is a file; --out wants a folder")
-    votes, ignored = read_ratings(ratings, categories)
+    votes, ignored = read_ratings(ratings, categories, names)
+    if categories is None:
+        categories = infer_scale(votes["rating"])
+        typer.echo(
+            f"scale: {categories[0]} to {categories[-1]}, a usual one that has all ratings; "
+            "say --scale if it is another"
+        )
     aside = {ratings: ignored}
     people = shown = None
     if annotators is not None:
-        people, aside[annotators] = read_annotators(annotators)
+        people, aside[annotators] = read_annotators(
+            annotators, people_names | _given(age=age, sex=sex, country=country)
+        )
     if samples is not None:
-        shown, aside[samples] = read_samples(samples)
-    for file, names in aside.items():
-        if names:
-            typer.echo(f"{file.name}: left aside the columns {', '.join(map(repr, names))}")
+        shown, aside[samples] = read_samples(samples, item_names | _given(kind=kind))
+    for file, others in aside.items():
+        if others:
+            typer.echo(f"{file.name}: left aside the columns {', '.join(map(repr, others))}")
     empty = int(votes["rating"].isna().sum())
     if empty:
         typer.echo(f"{ratings.name}: {empty} rows without a rating count as not given")
@@ -90,13 +131,18 @@ def analyse(
     except ValueError as error:
         raise InputError(str(error), file=ratings) from error
     simulated = "simulated" in votes and bool(votes["simulated"].any())
-    document = agreement_report(tables, simulated)
+    document = agreement_report(tables, simulated, own=False)
     files = [file for file in (ratings, annotators, samples) if file is not None]
     pdf = compile_pdf(document, {"input": [printable(_checksum(file)) for file in files]})
     _write(folder, pdf, tables)
     _tell(tables, folder)
     if open_:
         typer.launch(str(folder / "agreement.pdf"))
+
+
+def _given(**columns: str | None) -> dict[str, str]:
+    """The columns that were named."""
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def steps(scale: str) -> tuple[int, ...]:
@@ -137,15 +183,17 @@ def _tell(tables: dict[str, pd.DataFrame], folder: Path) -> None:
     from reports.source.pages.agreement import (
         look_at_sentence,
         mode_sentence,
+        name_printably,
         study_sentence,
         verdicts_sentence,
     )
 
+    named, _ = name_printably(tables)
     told: Sequence[str] = [
-        study_sentence(tables),
-        mode_sentence(tables),
-        verdicts_sentence(tables),
-        look_at_sentence(tables),
+        study_sentence(named),
+        mode_sentence(named),
+        verdicts_sentence(named),
+        look_at_sentence(named),
     ]
     for line in told:
         if line:

@@ -93,14 +93,16 @@ def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
                 try:
                     found.append(metric.score(**given, signed=signed, watch=line.advance))
                 except PastaError as error:
-                    raise _named(error, metric, listed, given, rows, signed) from error
+                    if named := _named(metric, listed, given, rows, signed):
+                        raise named from error
+                    raise
     return found
 
 
 def _named(
-    error: Exception, metric: PastaScore, listed: Listed, given: Any, rows: range, signed: bool
-) -> Exception:
-    """The same error, of the first file that has it alone."""
+    metric: PastaScore, listed: Listed, given: Any, rows: range, signed: bool
+) -> Exception | None:
+    """The error of the first file that has one alone."""
     from pasta.errors import InputError, PastaError
 
     for place, row in enumerate(rows):
@@ -108,7 +110,7 @@ def _named(
             metric.check(**{key: values[place] for key, values in given.items()}, signed=signed)
         except PastaError as own:
             return InputError(str(own), file=listed.files[row])
-    return error
+    return None
 
 
 def _report(metric: PastaScore, listed: Listed, parts: list[Scores]) -> dict[str, Any]:

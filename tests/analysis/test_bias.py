@@ -233,3 +233,13 @@ def test_random_p_is_uniform_when_there_is_no_difference() -> None:
     groups = np.arange(12) % 2
     found = [_permute_groups(rng.normal(size=12), groups) for _ in range(400)]
     assert np.mean(np.array(found) <= 0.05) <= 0.08
+
+
+def test_intervals_of_small_groups_end_where_the_scale_ends() -> None:
+    ratings, people, _ = simulate(Study(raters=4, votes=4, samples=20, leniency=3.0), 0)
+    table = group_summary(ratings, people).dropna(subset="low")
+    ends = {"level": (1, 5), "agreement": (-1, 1), "agreement_published": (-1, 1)}
+    for measure, own in table.groupby("measure"):
+        low, high = ends[str(measure)]
+        assert own["low"].min() >= low and own["high"].max() <= high
+    assert (table["low"] == 1).any() or (table["high"] == 5).any()  # and some would have left it

@@ -90,7 +90,7 @@ def test_a_planted_difference_of_sexes_is_told_with_both_means(
     assert p_value(test["p"]) in shown["p"] and p_cell(test["p_holm"]) in shown["p"]
     assert "Shown to differ: rating level by sex" in report.content["verdicts"]
     text = printed(report)
-    assert f"give more stars than male ones ({number(female)} against {number(male)}" in text
+    assert f"rate higher than male ones ({number(female)} against {number(male)}" in text
 
 
 def test_no_difference_is_claimed_where_none_is_tested(tables: Tables, report: Report) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pypdfium2
 import pytest
 import typer
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +19,13 @@ from typer.testing import CliRunner
 
 from pasta.commands.analyse import analyse, steps
 from pasta.errors import InputError, PastaError
-from pasta.studies.ratings.ratings_file import KEY, read_annotators, read_ratings, read_samples
+from pasta.studies.ratings.ratings_file import (
+    KEY,
+    infer_scale,
+    read_annotators,
+    read_ratings,
+    read_samples,
+)
 from tests.analysis.simulated import Study
 from tests.conftest import ROOT, names
 from tests.studies.ratings.analysed import simulate
@@ -72,6 +82,87 @@ def test_a_scale_of_seven_steps_is_read_and_used(tmp_path: Path, app: typer.Type
     assert sorted(stars["rating"].unique()) == [1, 2, 3, 4, 5, 6, 7]
 
 
+def seven_points(between: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A study of other people: worker ids of 64 letters, answers from 1 to 7 or NA."""
+    rng = np.random.default_rng(5)
+    workers = [hashlib.sha256(str(n).encode()).hexdigest() for n in range(24)]
+    lenient, quality = rng.normal(0, 0.7, 24), rng.normal(0, 1.2, 12)
+    rows = [
+        (f"vignette {unit}", worker, asked, str(int(np.clip(np.rint(value), 1, 7))))
+        for unit in range(12)
+        for place, worker in enumerate(workers)
+        if not between or place % 12 == unit
+        for asked in ("fair", "clear")
+        for value in [4 + quality[unit] + lenient[place] + rng.normal()]
+    ]
+    answers = pd.DataFrame(rows, columns=["vignette", "worker", "asked", "answer"])
+    answers.loc[3, "answer"], answers.loc[5, "answer"] = "NA", "NaN"
+    sexes = np.resize(np.array(["Female", "Male"], object), 24)
+    sexes[:3] = ["CONSENT_REVOKED", "Prefer not to say", "NA"]
+    people = pd.DataFrame({"worker": workers, "gender": sexes, "years": np.arange(20, 44)})
+    return answers, people
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_the_study_of_anybody_else_is_told_in_its_own_names_and_neutral_words(
+    between: bool, tmp_path: Path, app: typer.Typer
+) -> None:
+    answers, people = seven_points(between)
+    answers.to_csv(tmp_path / "answers.csv", index=False)
+    people.to_csv(tmp_path / "people.csv", index=False)
+    out = tmp_path / "out"
+    options = [
+        *("--item", "vignette", "--rater", "worker", "--question", "asked", "--rating", "answer"),
+        *("--annotators", str(tmp_path / "people.csv"), "--sex", "gender", "--age", "years"),
+        *("--out", str(out), "--resamples", "100"),
+    ]
+    result = CliRunner().invoke(app, [str(tmp_path / "answers.csv"), *options])
+    assert result.exit_code == 0, result.output
+    assert "scale: 1 to 7" in result.output and "2 rows without a rating" in result.output
+    pdf = pypdfium2.PdfDocument(out / "agreement.pdf")
+    pages = [pdf[number].get_textpage().get_text_range() for number in range(len(pdf))]
+    text = re.sub(r"\s+", " ", re.sub("[\ufffe\x02]\\s*", "", "\n".join(pages)))
+    for word in ("PASTA", "star", "papers", "explanation", "Q0", "Q1"):
+        assert not re.search(rf"\b{word}s?\b", text), word
+    assert "24 annotators" in text and "first letters" in text
+    assert people["worker"][0] not in text.replace(" ", "")
+    assert people["worker"][0][:8] + "…" in text or between
+    assert "Nobody stands out" in text  # also where each person gave two answers only
+    tests = pd.read_csv(out / "group_tests.csv")
+    sex = tests[(tests["factor"] == "sex") & (tests["measure"] == "level")]
+    assert (sex["comparison"] == "female - male").all() and sex["n"].min() >= 20
+    assert "3 of 24 without sex (3 by a word" in sex["note"].iloc[0]
+    remarks = text.partition("Remarks:")[2].partition(".")[0].split("; ")
+    assert len(remarks) == len(set(remarks))
+
+
+def test_a_named_column_must_be_there_and_errors_use_the_names_of_the_file(
+    tmp_path: Path, app: typer.Typer
+) -> None:
+    text = "picture,worker,answer\np1,ann,4\np1,bob,good\n"
+    file, out = write(tmp_path, text), ["--out", str(tmp_path / "out")]
+    names_given = ["--item", "picture", "--rater", "worker"]
+    missing = CliRunner().invoke(app, [str(file), *names_given, "--rating", "anwser", *out])
+    assert isinstance(missing.exception, InputError) and "answer" in str(missing.exception)
+    wrong = CliRunner().invoke(app, [str(file), *names_given, "--rating", "answer", *out])
+    assert isinstance(wrong.exception, InputError)
+    assert (wrong.exception.row, wrong.exception.column) == (3, "answer")
+    frame, _ = read_ratings(
+        write(tmp_path, text.replace("good", "NA")),
+        names={"sample_id": "picture", "annotator_id": "worker", "rating": "answer"},
+    )
+    assert frame["question"].tolist() == ["answer"] * 2 and frame["rating"].isna().sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "scale"),
+    [(2, 4, (1, 5)), (2, 6, (1, 7)), (1, 9, (1, 10)), (0, 3, (0, 10)), (-3, 3, (-3, 3))],
+)
+def test_a_scale_that_is_not_given_is_a_usual_one(low: int, high: int, scale: object) -> None:
+    found = infer_scale(pd.Series([low, high, np.nan]))
+    assert (found[0], found[-1]) == scale
+
+
 @pytest.mark.parametrize("scale", ["5", "5-1", "1-1", "a-b", "0-500", "1,5", ""])
 def test_no_scale_is_refused(scale: str) -> None:
     with pytest.raises(typer.BadParameter, match="no scale"):
@@ -116,7 +207,8 @@ def test_bad_ratings_are_refused_with_their_place_and_nothing_is_written(
 ) -> None:
     text, row, column, part = BAD[case]
     file = write(tmp_path, text)
-    result = CliRunner().invoke(app, [str(file), "--out", str(tmp_path / "out")])
+    options = ["--out", str(tmp_path / "out"), "--scale", "1-5"]
+    result = CliRunner().invoke(app, [str(file), *options])
     error = result.exception
     assert isinstance(error, InputError)
     assert (error.file, error.row, error.column) == (file, row, column)

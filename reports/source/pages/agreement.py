@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor, log10
 from typing import Any
 from unicodedata import category, normalize
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from pasta.studies.ratings.settings import STEADY
 from reports.source.format import (
+    bounded,
     cells,
     count,
     interval,
@@ -36,7 +37,7 @@ from reports.source.plots.agreement import (
     MEAN,
     MOST_ROWS,
     OVERALL,
-    SURE,
+    SIGNIFICANT,
     WIDTH,
     groups_figure,
     kinds_figure,
@@ -51,6 +52,8 @@ from reports.source.typesetting import Report
 
 Values = dict[str, Any]
 _NAMES = ("annotator_id", "question", "kind", "first", "second", "group", "level", "reference")
+_OWN = ("text_bias", "box_bias")  # sections that only this project's study has
+LONGEST = 20  # letters of an annotator's name that fit into a table
 _LETTERS = (
     (0x20, 0x24F),
     (0x370, 0x37E),
@@ -63,7 +66,7 @@ SECTIONS: Mapping[str, str] = {
     "agreement": "agreement by question",
     "with_mode": "annotators against the mode",
     "pairs": "pairs of annotators",
-    "kinds": "kinds of explanation",
+    "kinds": "kinds of samples",
     "kind_differences": "comparison of kinds",
     "sex": "sex",
     "age": "age",
@@ -83,7 +86,7 @@ SECTIONS: Mapping[str, str] = {
 _COLUMNS = (PUBLISHED, HONEST, "pairwise_kappa", "krippendorff_ordinal", "icc1", "icc1k", "fleiss")
 FIRM, TENTATIVE = 0.8, 0.667  # Krippendorff's bars
 MEASURES: Mapping[str, str] = {"level": "rating level", "agreement": "agreement"}
-UNITS: Mapping[str, str] = {"level": "stars", "agreement": "of kappa"}
+UNITS: Mapping[str, str] = {"level": "points", "agreement": "of kappa"}
 FACTORS: Mapping[str, str] = {
     "sex": "sex",
     "age": "age in years",
@@ -96,12 +99,12 @@ EFFECTS: Mapping[str, str] = {
     "drift": "drift of the rating level",
     "fatigue": "distance from the others",
     "speed": "time for a sample",
-    "same_answer": "same star on all questions",
+    "same_answer": "same rating on all questions",
     "carry_over": "carry-over from the sample before",
 }
 
 
-def agreement_report(tables: Tables, simulated: bool) -> Report:
+def agreement_report(tables: Tables, simulated: bool, *, own: bool = True) -> Report:
     """Collect what ``agreement.typ`` shows.
 
     Parameters
@@ -111,11 +114,18 @@ def agreement_report(tables: Tables, simulated: bool) -> Report:
         or as read back from CSV files.
     simulated
         Whether any of the votes are simulated.
+    own
+        Whether the votes are those of this project's study; the report on anybody else's ratings
+        says nothing about it.
     """
-    tables = name_printably(tables)
+    tables, shortened = name_printably(tables)
     lacking = tables["missing"]
+    if not own:
+        lacking = lacking[~lacking["section"].isin(_OWN)]
     numbers = read_facts(tables)
     values = {
+        "own": own,
+        "shortened": shortened,
         "annotators": _count_annotators(numbers),
         "study": study_sentence(tables),
         "mode": mode_sentence(tables),
@@ -343,8 +353,7 @@ def mode_sentence(tables: Tables) -> str:
     )
     if published is not None:
         text += (
-            " With the mode that contains their own vote, as the papers compare, it is "
-            f"{number(published['estimate'])}."
+            f" With the mode that contains their own vote, it is {number(published['estimate'])}."
         )
     return text
 
@@ -355,7 +364,10 @@ def look_at_sentence(tables: Tables) -> str:
     if not (tables["missing"]["section"] == "look_at").any() and named.empty:
         return "Nobody stands out."
     names = [str(name) for name in dict.fromkeys(named["annotator_id"])]
-    return f"To look at, with the reasons in that section: {listed(names)}." if names else ""
+    if not names:
+        return ""
+    who = "is 1 annotator" if len(names) == 1 else f"are {len(names)} annotators"
+    return f"To look at, with the reasons in that section, {who}: {bounded(names, 5)}."
 
 
 def select_main_tests(tables: Tables) -> pd.DataFrame:
@@ -398,7 +410,7 @@ def _describe_annotators(tables: Tables) -> Values:
         ],
         "figure": profiles_figure(tables["profiles"], named),
         "severity": [
-            {"name": row["annotator_id"], "stars": _mean_stars(row)}
+            {"name": row["annotator_id"], "points": _mean_points(row)}
             for _, row in severity.iterrows()
         ],
         "favourites": None,
@@ -408,9 +420,9 @@ def _describe_annotators(tables: Tables) -> Values:
     return values
 
 
-def _mean_stars(row: pd.Series[Any]) -> str:
+def _mean_points(row: pd.Series[Any]) -> str:
     ends = "" if pd.isna(row["low"]) else f" {interval(row['low'], row['high'])}"
-    return f"{signed(row['estimate'])} stars{ends}"
+    return f"{signed(row['estimate'])} points{ends}"
 
 
 def _compare_groups(tables: Tables) -> Values:
@@ -489,14 +501,14 @@ def _compare_by_question(tables: Tables) -> Values:
     tests = tests[(tests["question"] != OVERALL) & tests["measure"].isin(MEASURES)]
     tests = tests[tests["p"].notna()]
     main = tests[~tests["comparison"].astype(str).str.endswith(FOLLOW_UP)]
-    sure = main[main["verdict"] == "different"]
+    different = main[main["verdict"] == "different"]
     return {
         "n": len(main),
         "smallest": p_cell(main["p_holm"].min()),
-        "sure": [
+        "significant": [
             f"{row['question']}: {MEASURES[row['measure']]} by {FACTORS[row['factor']]} "
             f"(adjusted {p_value(row['p_holm'])})"
-            for _, row in sure.iterrows()
+            for _, row in different.iterrows()
         ],
     }
 
@@ -527,8 +539,8 @@ def _describe_model(tables: Tables) -> Values:
                 "odds": number(row["odds_ratio"]),
                 "p": p_value(row["p"]),
                 "estimate": None if pd.isna(row["low"]) else write_with_interval(row),
-                "sure": row["p"] < SURE,
-                "small": row["p_equivalence"] < SURE,
+                "significant": row["p"] < SIGNIFICANT,
+                "small": row["p_equivalence"] < SIGNIFICANT,
             }
             for _, row in rows[rows["term"].isin(["kind", "sex", "age"])].iterrows()
         ],
@@ -565,7 +577,7 @@ def _strongest(tables: Tables, name: str, scope: str) -> Values | None:
         return None
     top = rows.iloc[int(rows["estimate"].abs().to_numpy().argmax())]
     largest = f"{write_with_interval(top)} ({LIKENESS[top['measure']]}, {top['question']})"
-    return {"largest": largest, "sure": (rows["p_holm"] < SURE).sum(), "n": len(rows)}
+    return {"largest": largest, "significant": (rows["p_holm"] < SIGNIFICANT).sum(), "n": len(rows)}
 
 
 def _describe_order(tables: Tables) -> Values:
@@ -584,14 +596,14 @@ def _describe_order(tables: Tables) -> Values:
             for name in ("estimate", "smallest_effect")
         },
     )
-    sure = shown[rows["p_holm"] < SURE]
+    significant = shown[rows["p_holm"] < SIGNIFICANT]
     return values | {
         "tested": len(tested),
         "smallest": p_cell(tested["p_holm"].min()),
-        "sure": [
+        "significant": [
             f"{row['what']} ({row['estimate']} {row['ends']} {row['unit']}, adjusted "
             f"{p_value(row['p_holm'])})"
-            for _, row in sure.iterrows()
+            for _, row in significant.iterrows()
         ],
         "table": cells(shown, "what unit n:0 estimate ends p_holm:p smallest_effect"),
     }
@@ -640,12 +652,13 @@ def find_whole_question(tables: Tables, name: str) -> str | None:
     return str(questions[0]) if len(questions) == 1 else None
 
 
-def name_printably(tables: Tables) -> Tables:
-    """The tables with names and notes as text that can be printed.
+def name_printably(tables: Tables) -> tuple[Tables, bool]:
+    """The tables with names and notes as text that can be printed, and whether names were cut.
 
-    Pandas reads annotator 7 from a CSV file as a number; it is a name.
+    Pandas reads annotator 7 from a CSV file as a number; it is a name. Long names of annotators
+    would not fit into a table: :func:`shorten` cuts them.
     """
-    result = {}
+    result: dict[str, pd.DataFrame] = {}
     for name, frame in tables.items():
         texts = {}
         for column in frame.columns:
@@ -654,7 +667,36 @@ def name_printably(tables: Tables) -> Tables:
                 words = {value: printable(str(value)) for value in values.dropna().unique()}
                 texts[str(column)] = values.astype(object).map(words, na_action="ignore")
         result[name] = frame.assign(**texts)
-    return result
+    people = [
+        (name, column)
+        for name, frame in result.items()
+        for column in (("first", "second") if name == "pairs" else ("annotator_id",))
+        if column in frame
+    ]
+    every = {str(one) for name, column in people for one in result[name][column].dropna()}
+    cut = shorten(every)
+    for name, column in people:
+        shown = result[name][column].map(lambda one: cut.get(one, one), na_action="ignore")
+        result[name] = result[name].assign(**{column: shown})
+    return result, bool(cut)
+
+
+def shorten(names: Iterable[str]) -> dict[str, str]:
+    """Names that are too long for a table, cut to a beginning that no other name has.
+
+    Examples
+    --------
+    >>> shorten(["ann", "5f3a9c02" + 24 * "7", "5f3a9c03" + 24 * "7"])  # doctest: +ELLIPSIS
+    {'5f3a9c02777777777777777777777777': '5f3a9c02…', ...}
+    """
+    every = set(names)
+    long = sorted(name for name in every if len(name) > LONGEST)
+    length = 8
+    while length < max(map(len, long), default=0):
+        if len({name[:length] for name in every}) == len(every):
+            break
+        length += 1
+    return {name: f"{name[:length]}…" for name in long if length < len(name)}
 
 
 def printable(text: str) -> str:

@@ -16,7 +16,7 @@ WIDTH = 6.5  # inches between the margins of a page
 MOST_ROWS = 40
 MOST_PANELS = 7
 MEASURES: Mapping[str, str] = {
-    "mode_kappa_as_published": "mode,\nas published",
+    "mode_kappa_as_published": "mode with\nown vote",
     "mode_kappa_leave_one_out": "mode of\nthe others",
     "pairwise_kappa": "pairs of\nannotators",
     "krippendorff_ordinal": "Krippendorff's\nalpha",
@@ -136,7 +136,7 @@ def pairs_figure(pairs: pd.DataFrame) -> Figure | None:
 
 
 def kinds_figure(kinds: pd.DataFrame) -> Figure | None:
-    """Mean kappa with the mode of the others, per question, for each kind of explanation."""
+    """Mean kappa with the mode of the others, per question, for each kind of sample."""
     here = kinds[(kinds["measure"] == "mode_kappa_leave_one_out") & kinds["estimate"].notna()]
     here = here[here["question"] != OVERALL]  # pooled, it would mix in how questions differ
     names = sorted(here["kind"].unique())
@@ -223,10 +223,10 @@ def labels(names: Iterable[object], most: int = 24) -> list[str]:
 FACTORS: Mapping[str, str] = {"sex": "sex", "age_group": "age", "country": "country"}
 GROUP_MEASURES: Mapping[str, str] = {
     "agreement": "kappa with the mode of the others",
-    "level": "rating level (stars)",
+    "level": "rating level (points)",
 }
 PROFILE_MEASURES: Mapping[str, str] = {
-    "severity": "stars above\nthe others",
+    "severity": "points above\nthe others",
     "spread": "standard\ndeviation",
     "agreement": "kappa with\nthe others",
     "straight_lining": "all questions\nalike (%)",
@@ -243,7 +243,7 @@ LIKENESS: Mapping[str, str] = {
     "share_pos": "share pos",
 }
 MOST_GROUPS = 25
-SURE = 0.05
+SIGNIFICANT = 0.05
 
 
 def groups_figure(groups: pd.DataFrame, people: pd.DataFrame) -> Figure | None:
@@ -329,7 +329,7 @@ def _heat(panel: Axes, own: pd.DataFrame, measures: list[str], questions: list[s
             ha="center",
             va="center",
             fontsize=8,
-            fontweight="bold" if p < SURE else "normal",
+            fontweight="bold" if p < SIGNIFICANT else "normal",
             color="white" if abs(value) > 0.42 else INK,
         )
     panel.imshow(values, cmap="RdBu", vmin=-0.7, vmax=0.7, aspect="auto")

@@ -92,7 +92,7 @@ LACKS = {
     "empty times": Lack(
         lambda r, p, s: (r.assign(submitted_at=None), p, s), "order", "no vote has a time"
     ),
-    "no samples": Lack(lambda r, p, _: (r, p, None), "kinds", "kind of explanation"),
+    "no samples": Lack(lambda r, p, _: (r, p, None), "kinds", "kinds of the samples"),
     "one kind": Lack(
         lambda r, p, s: (r, p, s.assign(kind="saliency")), "kind_differences", "all of one kind"
     ),

@@ -308,6 +308,25 @@ def test_kinds_and_their_difference_agree_with_plain_means() -> None:
     assert gap["estimate"] == pytest.approx(expected) and gap["high"] < 0
 
 
+def test_a_scale_of_seven_steps_is_ranked_and_mirrored_as_such() -> None:
+    ratings, _, shown = simulate(Study(technique=1.0, samples=48), 3)
+    wide = ratings.assign(rating=ratings["rating"] + 2)  # 3 to 7
+    for directions in ({}, {"Q1": -1, "Q2": -1}):
+        own = preference_tables(ratings, shown, directions=directions)
+        seven = preference_tables(wide, shown, directions=directions, categories=range(1, 8))
+        assert seven["ranking"]["technique"].tolist() == own["ranking"]["technique"].tolist()
+        same = ["kind_differences", "critical_difference", "top_techniques"]
+        for name in same:
+            assert_frame_equal(seven[name], own[name])
+        for name in ("kinds", "technique_scores"):
+            moved = own[name].assign(
+                **{end: own[name][end] + 2 for end in ("estimate", "low", "high")}
+            )
+            assert_frame_equal(seven[name], moved)
+    with pytest.raises(ValueError, match="is none of"):
+        preference_tables(wide, shown)
+
+
 def test_a_shared_technique_widens_the_interval_of_a_kind() -> None:
     """Techniques differ much: fifty samples of three techniques know little about a fourth."""
     ratings, _, shown = simulate(Study(technique=1.0), 2)

@@ -30,7 +30,7 @@ from pasta.studies.ratings.analyses.names import (
 MOST_PAIRED = 40  # annotators of whom every pair is compared
 FEWEST_COMPARED = 4  # an annotator is compared with three others at least
 NO_RATINGS = "there are no ratings"
-NO_KINDS = "the kind of explanation of the samples is not known"
+NO_KINDS = "the kinds of the samples are not known"
 ONE_KIND = "the rated samples are all of one kind"
 COLUMNS = ("sample_id", "annotator_id", "question", "rating")
 # Measures that are means over people or pairs of them, and tables about people.

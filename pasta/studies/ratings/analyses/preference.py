@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from analysis.rankings import (
 )
 from analysis.resampling import notes
 from analysis.tables import Tables, add_missing, list_missing
-from analysis.votes import label_units
+from analysis.votes import LIKERT, label_units
 from pasta.studies.ratings.analyses.names import (
     NO_SAMPLES,
     NO_VOTES,
@@ -60,6 +61,7 @@ def preference_tables(
     *,
     annotators: pd.DataFrame | None = None,
     directions: Mapping[str, int] | None = None,
+    categories: Sequence[int] = LIKERT,
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Tables:
@@ -83,6 +85,8 @@ def preference_tables(
         -1 for questions on which fewer stars are better. Orders of techniques turn them round;
         mean modes are given as the stars were, as in the PASTA papers
         (doi:10.48550/arXiv.2411.02470).
+    categories
+        The whole scale in its order.
 
     Returns
     -------
@@ -110,14 +114,17 @@ def preference_tables(
     # Of nothing, the functions make tables without rows that have their columns all the same.
     of_techniques = nothing if no_techniques else all_of_it
     of_kinds, of_backbones = (nothing if lack else all_of_it for lack in (no_kinds, no_backbones))
+    backbone: dict[str, Any] = {"by": "backbone", "kind": SALIENCY, "categories": categories}
     tables = {
-        "technique_scores": technique_scores(*of_techniques),
-        "kinds": scores_by(*of_kinds),
-        "kind_differences": score_differences(*of_kinds),
-        "backbones": scores_by(*of_backbones, "backbone", kind=SALIENCY),
-        "backbone_differences": score_differences(*of_backbones, "backbone", kind=SALIENCY),
+        "technique_scores": technique_scores(*of_techniques, categories=categories),
+        "kinds": scores_by(*of_kinds, categories=categories),
+        "kind_differences": score_differences(*of_kinds, categories=categories),
+        "backbones": scores_by(*of_backbones, **backbone),
+        "backbone_differences": score_differences(*of_backbones, **backbone),
         **technique_orders(
-            *(nothing if no_techniques or people.empty else (people, shown)), directions
+            *(nothing if no_techniques or people.empty else (people, shown)),
+            directions,
+            categories=categories,
         ),
         **ranking_tables(rankings, resamples=resamples, seed=seed),
     }
@@ -140,12 +147,16 @@ def _lack(votes: pd.DataFrame, known: pd.Series, why: str) -> str:
     return why if known.isna().all() else ""
 
 
-def label_samples(ratings: pd.DataFrame) -> pd.DataFrame:
+def label_samples(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> pd.DataFrame:
     """The mode of the votes, the smallest star on ties: samples in rows, questions in columns."""
-    return label_units(generic(ratings)).rename_axis(index="sample_id", columns="question")
+    return label_units(generic(ratings), categories).rename_axis(
+        index="sample_id", columns="question"
+    )
 
 
-def technique_scores(ratings: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFrame:
+def technique_scores(
+    ratings: pd.DataFrame, samples: pd.DataFrame, *, categories: Sequence[int] = LIKERT
+) -> pd.DataFrame:
     """Mean label of each technique (P1, Table 12), with t intervals over samples.
 
     A sample's label is the mode of its votes (the smallest star on ties); the questions of a
@@ -156,7 +167,7 @@ def technique_scores(ratings: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFra
     DataFrame with technique, method, backbone, kind, dimension, n (samples), estimate, low, high,
     note; sorted by technique
     """
-    labels = label_samples(ratings)
+    labels = label_samples(ratings, categories)
     known = describe_samples(samples).reindex(labels.index)
     rows = []
     for technique, here in known.groupby("technique", sort=True):
@@ -177,7 +188,12 @@ def technique_scores(ratings: pd.DataFrame, samples: pd.DataFrame) -> pd.DataFra
 
 
 def scores_by(
-    ratings: pd.DataFrame, samples: pd.DataFrame, by: str = "kind", *, kind: str | None = None
+    ratings: pd.DataFrame,
+    samples: pd.DataFrame,
+    by: str = "kind",
+    *,
+    kind: str | None = None,
+    categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
     """Mean label of each group of samples and question (P1, Figures 3 to 5).
 
@@ -190,11 +206,16 @@ def scores_by(
     -------
     DataFrame with question, group, n (samples), estimate, low, high, note
     """
-    return named(group_means(*_grouped(ratings, samples, by, kind)))
+    return named(group_means(*_grouped(ratings, samples, by, kind, categories)))
 
 
 def score_differences(
-    ratings: pd.DataFrame, samples: pd.DataFrame, by: str = "kind", *, kind: str | None = None
+    ratings: pd.DataFrame,
+    samples: pd.DataFrame,
+    by: str = "kind",
+    *,
+    kind: str | None = None,
+    categories: Sequence[int] = LIKERT,
 ) -> pd.DataFrame:
     """Differences between every two groups of :func:`scores_by`, per question.
 
@@ -202,14 +223,20 @@ def score_differences(
     -------
     The columns of :func:`analysis.groups.group_differences`, with question instead of item
     """
-    return named(group_differences(*_grouped(ratings, samples, by, kind), margin=MARGIN))
+    return named(
+        group_differences(*_grouped(ratings, samples, by, kind, categories), margin=MARGIN)
+    )
 
 
 def _grouped(
-    ratings: pd.DataFrame, samples: pd.DataFrame, by: str, kind: str | None
+    ratings: pd.DataFrame,
+    samples: pd.DataFrame,
+    by: str,
+    kind: str | None,
+    categories: Sequence[int],
 ) -> tuple[pd.DataFrame, pd.Series, pd.DataFrame]:
     """Labels, the group of each sample, and what samples share."""
-    labels = label_samples(ratings)
+    labels = label_samples(ratings, categories)
     known = describe_samples(samples).reindex(labels.index)
     if kind is not None:
         known = known[known["kind"] == kind]
@@ -220,15 +247,18 @@ def technique_orders(
     ratings: pd.DataFrame,
     samples: pd.DataFrame,
     directions: Mapping[str, int] | None = None,
+    *,
+    categories: Sequence[int] = LIKERT,
 ) -> Tables:
     """Techniques in order: favourites, the ordinal model, mean ranks with critical differences."""
     votes, known = generic(ratings), describe_samples(samples)
     technique = known["technique"]
     kinds = known.dropna(subset="technique").drop_duplicates("technique")
     kind = kinds.set_index("technique")["kind"]
-    means = rater_means(votes, technique, directions)
+    means = rater_means(votes, technique, directions, categories=categories)
     top = share_of_favourites(means, TOP).rename(columns={"item": "technique"})
-    ranking = rank_groups(votes, technique, directions).rename(columns={"group": "technique"})
+    ranking = rank_groups(votes, technique, directions, categories=categories)
+    ranking = ranking.rename(columns={"group": "technique"})
     for table in (top, ranking):
         table.insert(1, "kind", table["technique"].map(kind))
     return dict(zip(ORDERS, (top, named(ranking), critical_difference(means)), strict=True))
