@@ -56,7 +56,7 @@ clean:  ## remove the environment and everything that can be made again
 	rm -rf $(VENV) .uv .mypy_cache .ruff_cache .mlflow mlflow.db pipelines/data build *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(STAMP): requirements.lock pyproject.toml | $(UV)
+$(STAMP): requirements.lock pyproject.toml Makefile | $(UV)
 	@test -x $(BIN)/python || $(UV) venv --quiet --python $(PYTHON) $(VENV)
 	$(UV) pip sync --quiet --compile-bytecode --python $(BIN)/python requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
