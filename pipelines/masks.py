@@ -37,9 +37,8 @@ def main() -> None:
             kept,
         )
         run.log_table(seconds, "seconds.csv")
-        run.log_metrics(
-            {"images": len(seconds), "seconds": seconds[["model", "vectors"]].sum(axis=None)}
-        )
+        spent = float(seconds[["model", "vectors"]].to_numpy().sum())
+        run.log_metrics({"images": len(seconds), "seconds": spent})
 
 
 if __name__ == "__main__":
