@@ -226,7 +226,7 @@ from pasta.errors import guarded
 from pasta.tracking import tracked_run
 
 def work():
-    with tracked_run("classifiers", "train", "first") as run:
+    with tracked_run("classifiers", "train", "first", about="A test.") as run:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # as if the disk were full
         run.log_metrics({f"number {n}": n for n in range(2000)})
 

@@ -407,7 +407,7 @@ def describe_favourites(top: pd.DataFrame) -> Values:
         "all": len(top) <= TOP,
         "lead": {
             "technique": technique_name(lead["technique"]),
-            "count": f"{lead['count']:g}",
+            "count": f"{lead['count']:.3g}",
             "annotators": int(lead["n"]),
             "shares": [share(lead[name]) for name in ("estimate", "low", "high")],
         },

@@ -96,7 +96,7 @@ def favourites_figure(top: pd.DataFrame) -> Figure | None:
         colours = [KIND_COLOURS.get(str(kind), INK) for kind in known["kind"]]
         panel.barh(height, known["count"], height=0.72, color=colours)
         for place, count in zip(height, known["count"], strict=True):
-            panel.text(count + 0.1, place, f"{count:g}", va="center", fontsize=_SMALL)
+            panel.text(count + 0.1, place, f"{count:.3g}", va="center", fontsize=_SMALL)
         panel.set_yticks(height, [technique_name(key, short=True) for key in known["technique"]])
         _bare(panel, len(known))
         panel.set_xlim(0, max(float(known["n"].max()) + 0.8, 1))
