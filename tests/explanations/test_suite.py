@@ -203,7 +203,7 @@ def test_groups_of_a_dataset_explain_the_same_images(root: Path, done: StoredExp
     pd.testing.assert_frame_equal(here, there.reset_index(drop=True))
     dataset = open_dataset(other.images)
     rows = saliency_picture([(dataset, done), (dataset, found)], "vit_b_16", 1)
-    assert rows.height > saliency_picture([(dataset, done)], "vit_b_16", 1).height
+    assert rows.width > saliency_picture([(dataset, done)], "vit_b_16", 1).width
     assert concept_picture([(dataset, done), (dataset, found)]).width > 0
     with pytest.raises(PastaError, match="clip_zero_shot"):
         saliency_picture([(dataset, done)], "clip_zero_shot", 1)

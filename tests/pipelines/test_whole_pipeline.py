@@ -258,7 +258,7 @@ def test_after_an_import_only_what_depends_on_votes_runs_again(run: Runner, proj
     overview = _text(project / "reports/overview.pdf")
     assert "What changed since the version before" in overview
     assert "The number of votes rose from" in overview and "study.votes" not in overview
-    assert "The number of votes" in run("pasta", "changes").stdout
+    assert "The number of votes" in run("pasta", "changes", "--all").stdout
     after = store.read_json(project / "pipelines/data/votes/ratings/annotations.json")
     assert after["votes"] == before["votes"] + 150
     folder = project / "pipelines/data/votes/ratings"
