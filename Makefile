@@ -29,7 +29,7 @@ demo: setup  ## run the whole experiment on the embedded drawn datasets
 	@$(BIN)/pasta outcome
 
 test: lint  ## lint, type-check, and run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup  ## ruff, mypy --strict and import-linter
 	$(BIN)/ruff check .
