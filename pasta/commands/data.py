@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pasta.commands.annotate import boxes, label
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from pasta.datasets.vocabulary import Vocabulary
 
 app = typer.Typer(
-    help="Check a dataset, or fetch it from its official source.", no_args_is_help=True
+    help="Check a dataset, fetch it from its official source, or annotate its images.",
+    no_args_is_help=True,
 )
+app.command()(label)
+app.command()(boxes)
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, or yours")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from pasta.datasets.files import FileSource, file_source
+from pasta.datasets.files.published import PUBLISHED
 from pasta.datasets.records import SPLITS, Item
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
@@ -121,6 +122,8 @@ def _counts(source: FileSource) -> Iterator[Finding]:
             yield Finding(f"class {label}", "ok", detail)
     state: Literal["ok", "problem"] = "ok" if items else "problem"
     yield Finding("images", state, f"{len(items)} with a class", "" if items else "see the layout")
+    if source.dataset in PUBLISHED:
+        yield Finding("published size", "ok", PUBLISHED[source.dataset].compare(items))
 
 
 def _orphans(source: FileSource) -> Iterator[Finding]:
