@@ -21,7 +21,7 @@ ROOT/
 ├── train/<class>/*.jpg
 ├── test/<class>/*.jpg
 ├── boxes.csv          optional: file,concept,x0,y0,x1,y1 (in pixels, file as train/<class>/1.jpg)
-└── split.csv          optional: image_id,split"""
+└── split.csv          optional: image_id,split (or unused)"""
 LAYOUTS: dict[str, str] = {
     "coco": """\
 ROOT/
@@ -31,12 +31,19 @@ ROOT/
 ├── train2017/*.jpg
 ├── val2017/*.jpg
 ├── scene_labels.csv   image_id,label (the COCO id and one of the 6 scenes)
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
     "pascalpart": """\
 ROOT/
 ├── Annotations_Part/*.mat                  PASCAL-Part
 ├── VOCdevkit/VOC2010/JPEGImages/*.jpg      PASCAL VOC 2010
-└── split.csv                               optional: image_id,split""",
+└── split.csv                               optional: image_id,split (or unused)
+or, as boxes and with its own test images, semantic PASCAL-Part:
+ROOT/                  or the folder semanticPascalPart in it
+├── Annotations_trainval/*.xml
+├── Annotations_test/*.xml
+├── JPEGImages_trainval/*.jpg
+├── JPEGImages_test/*.jpg
+└── split.csv          optional: image_id,split (or unused)""",
     "catsdogscars": """\
 ROOT/
 ├── train/
@@ -45,7 +52,7 @@ ROOT/
 │   └── cars/*.jpg
 ├── test/              the same three folders
 ├── boxes.csv          file,concept,x0,y0,x1,y1 (in pixels, file as train/cats/1.jpg)
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
     "monumai": """\
 ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Baroque/
@@ -54,7 +61,7 @@ ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Gothic/            the same
 ├── Hispanic-Muslim/   the same
 ├── Renaissance/       the same
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
 }
 
 
