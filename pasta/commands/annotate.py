@@ -48,8 +48,7 @@ def label(
     scenes have most of it. `scenes.csv` says what the network saw in every image. P1 has 53,051
     indoor images, labelled by a network that is not published: the numbers will differ.
 
-    Killed? Start it again: it goes on where it was. It takes about 15 minutes on a GPU, and some
-    hours on a few cores.
+    Killed? Start it again: it goes on where it was. On a few cores it takes some hours.
     """
     from pasta.commands.show import console, note, print_table
     from pasta.config import load_params
@@ -117,7 +116,8 @@ def boxes(
     one concept the best stays. `boxes.pdf` shows a random sample of each class: P1 looked over all
     boxes by hand. Correct the table in any editor, and draw the sheet again with --only-sheet.
 
-    Killed? Start it again: it goes on where it was. 4,000 images take about an hour on a GPU.
+    Killed? Start it again: it goes on where it was. Each image is seen once for each prompt: the
+    network is for GPUs.
     """
     from pasta.commands.show import console, note, print_table
     from pasta.config import load_params
@@ -179,8 +179,8 @@ def split(
     """Draw a split of exactly these sizes, with the classes in the same proportions: `split.csv`.
 
     Images beyond the sizes are left out. Without such a file 70, 10 and 20 % of the images train,
-    validate and test. P1 says that MonuMAI has 908 images, the repository has 1,514, and 908 is
-    the 60 % of them that P1's authors train on elsewhere; which they are is not published:
+    validate and test. P1 says that MonuMAI has 908 images and the repository has 1,514: perhaps
+    P1 counts the 60 % that its authors train on elsewhere. To train on as many:
 
         pasta data split monumai --train 908 --validation 303 --test 303
     """

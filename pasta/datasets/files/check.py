@@ -63,6 +63,11 @@ ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Renaissance/       the same
 └── split.csv          optional: image_id,split (or unused)""",
 }
+# What makes a file that no archive has.
+MAKERS = {
+    "scene_labels.csv": "`pasta data label coco --root {}` makes it",
+    "boxes.csv": "`pasta data boxes catsdogscars --root {}` makes it",
+}
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,8 @@ def inspect(dataset: str, root: Path) -> list[Finding]:
 def _present(root: Path, name: str) -> Finding:
     path = root / name
     if not path.exists():
-        return Finding(name, "missing", f"there is no {path}", f"put it at {path}")
+        fix = MAKERS.get(name, f"put it at {path}").format(root)
+        return Finding(name, "missing", f"there is no {path}", fix)
     if path.is_dir() and not any(path.iterdir()):
         return Finding(name, "problem", "the folder is empty", f"fill {path}")
     detail = "a folder" if path.is_dir() else f"{path.stat().st_size} bytes"
