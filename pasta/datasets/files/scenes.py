@@ -76,7 +76,7 @@ class SceneNetwork:
     seed: int = 0
 
     @property
-    def fingerprint(self) -> str:
+    def digest(self) -> str:
         """The sha256 of the weights' file, or the seed of random ones."""
         if self.weights == RANDOM:
             return f"{RANDOM} {self.seed}"
@@ -223,7 +223,7 @@ def label_coco(
     if not ids:
         raise InputError("no image has an object", file=root / "annotations")
     pictures, missing = annotating.look_at(root, ids, lenient)
-    settings = {"network": network.architecture, "weights": network.fingerprint, "batch": batch}
+    settings = {"network": network.architecture, "weights": network.digest, "batch": batch}
     with annotating.kept_beside(root / SCENES, settings) as kept:
         units = [SceneUnit(root, network, some) for some in annotating.divide(pictures, batch)]
         seen: dict[int, Arrays] = {}
