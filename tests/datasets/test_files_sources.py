@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pasta.datasets.files import FILES, FileSource
 from pasta.datasets.files.base import assign_split, read_split_file
 from pasta.datasets.files.check import LAYOUTS, Finding, inspect
-from pasta.datasets.files.monumai import NAMES, MonuMai
+from pasta.datasets.files.monumai import CROPPED, NAMES, MonuMai
 from pasta.datasets.files.pascal_part import CONCEPTS, concept
 from pasta.datasets.files.tables import read_table
 from pasta.datasets.records import Item, Record
@@ -334,6 +334,19 @@ def test_monumai_in_a_clone_of_the_repository(tmp_path: Path) -> None:
     trees.monumai(tmp_path / "MonuMAI_dataset")
     source = FILES["monumai"](tmp_path, 0)
     assert source.load(source.items()[0], 40).source.startswith("MonuMAI_dataset/")
+
+
+def test_monumai_photograph_that_was_cropped_after_it_was_annotated(tmp_path: Path) -> None:
+    trees.monumai(tmp_path)
+    (name,) = CROPPED
+    for stem in (name, "another"):
+        trees.picture(tmp_path / "Baroque" / f"{stem}.jpg", 1024, 950)
+        file = tmp_path / "Baroque" / "xml" / f"{stem}.xml"
+        trees.voc_xml(file, {"ojo-de-buey": (18, 583, 132, 684)}, 1024, 1024)
+    source = MonuMai(tmp_path, 0)
+    image, (porthole,) = source.read(named(source, name))
+    assert image.size == (1024, 950) and tuple(porthole.box) == (18, 583, 132, 684)
+    fails(source, "1024 x 1024 pixels", "another")
 
 
 def test_monumai_names(tmp_path: Path) -> None:
