@@ -161,8 +161,9 @@ def test_random_weights_run_the_real_network_and_depend_on_the_seed(coco: Path) 
     assert (coco / "scenes.csv").read_bytes() == first
     label_coco(coco, SceneNetwork("resnet18", "random", 77), indoor=0.2, overwrite=True)
     assert (coco / "scenes.csv").read_bytes() != first
-    sizes = next(one for one in inspect("coco", coco) if one.what == "published size")
-    assert sizes.state == "ok" and "P1 has 53,051 indoor images, this folder 3" in sizes.detail
+    sizes = {one.what: one.detail for one in inspect("coco", coco) if one.state == "ok"}
+    assert "P1 has 53,051 indoor images, this folder 3" in sizes["published size"]
+    assert "P1 has 117k in train2017, here are 2, P1 has 4.5k" in sizes["published folders"]
 
 
 def test_a_run_that_stopped_goes_on_and_does_nothing_twice(coco: Path) -> None:

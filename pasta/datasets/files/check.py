@@ -135,8 +135,11 @@ def _counts(source: FileSource) -> Iterator[Finding]:
             yield Finding(f"class {label}", "ok", detail)
     state: Literal["ok", "problem"] = "ok" if items else "problem"
     yield Finding("images", state, f"{len(items)} with a class", "" if items else "see the layout")
-    if source.dataset in PUBLISHED:
-        yield Finding("published size", "ok", PUBLISHED[source.dataset].compare(items))
+    published = PUBLISHED.get(source.dataset)
+    if published is not None:
+        yield Finding("published size", "ok", published.compare(items))
+    if published is not None and published.folders:
+        yield Finding("published folders", "ok", published.compare_folders(source.root))
 
 
 def _orphans(source: FileSource) -> Iterator[Finding]:

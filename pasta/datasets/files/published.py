@@ -9,6 +9,7 @@ from typing import Literal
 
 from ruamel.yaml import YAML
 
+from pasta.datasets.files.base import list_image_files
 from pasta.datasets.records import Item
 
 
@@ -21,6 +22,7 @@ class PublishedSize:
     what: str
     note: str
     editions: Mapping[int, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)  # rounded, as P1 says it
 
     def say(self) -> str:
         """The number in a sentence.
@@ -29,6 +31,13 @@ class PublishedSize:
         'P1 has 908'
         """
         return f"P1 has {self.number:,}"
+
+    def compare_folders(self, root: Path) -> str:
+        """Compare the number of image files in each folder with the published one."""
+        return ", ".join(
+            f"P1 has {number} in {folder}, here are {len(list_image_files(root / folder)):,}"
+            for folder, number in self.folders.items()
+        )
 
     def compare(self, items: Iterable[Item]) -> str:
         """Compare the images of a folder with the published number, and name its edition."""
