@@ -84,5 +84,6 @@ def draw_boxes(
         words = readable(one.concept)
         place = draw.textbbox((corners[0] + 2, corners[1] + 1), words, font=font)
         draw.rectangle(place, fill=(red, green, blue))
-        draw.text((corners[0] + 2, corners[1] + 1), words, PAPER, font=font)
+        ink = INK if 0.3 * red + 0.6 * green + 0.1 * blue > 130 else PAPER
+        draw.text((corners[0] + 2, corners[1] + 1), words, ink, font=font)
     return small
