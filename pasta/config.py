@@ -30,7 +30,7 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.settings import ExplanationParams
 from pasta.git import committed
 from pasta.metrics.settings import MeasureParams
-from pasta.models.settings import ClipParams, ModelsParams
+from pasta.models.settings import ClipParams, ModelsParams, is_random
 from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
@@ -97,6 +97,19 @@ class Params(Section):
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
         return self
+
+    @property
+    def random_weights(self) -> list[str]:
+        """Classifiers, encoders and towers with random weights in place of pretrained ones."""
+        embedding, towers = self.embedding, self.applications.backbones.towers
+        every = [
+            *(pair for section in self.models.values() for pair in section.weights.items()),
+            (f"CLIP {self.clip.architecture}", self.clip.weights),
+            (embedding.encoder, embedding.weights),
+            *embedding.variants.encoders.items(),
+            *((f"tower {tower.name}", tower.weights) for tower in towers),
+        ]
+        return list(dict.fromkeys(name for name, weights in every if is_random(weights)))
 
 
 def load_params(path: Path | None = None) -> Params:

@@ -25,8 +25,9 @@ from pasta.datasets.vocabulary import Vocabulary, readable
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, Classifier, History, Normalise
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.hub import stand_in_for_open_clip
 from pasta.models.resnet import ScaledResNet
-from pasta.models.settings import ClipParams
+from pasta.models.settings import ClipParams, is_random, seed_of, with_seed
 from pasta.registry import did_you_mean
 from pasta.sections import Section
 from pasta.seeds import entropy
@@ -124,8 +125,12 @@ def open_model(
 ) -> tuple[Any, Any]:
     """A CLIP model in evaluation mode and its tokenizer.
 
-    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``.
+    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``, and
+    ``random:SEED`` from its own. A tokenizer that is not part of open_clip but comes from the hub
+    has a stand-in beside random weights, so that these need no network.
     """
+    if weights is not None and is_random(weights):
+        seed, weights = seed_of(weights), None
     known = open_clip.list_models()
     if architecture not in known:
         hint = did_you_mean(architecture, known)
@@ -142,10 +147,17 @@ def open_model(
                 force_quick_gelu=bool(tag.get("quick_gelu", False)),
                 weights_only=True,
             )
-            tokenizer = open_clip.get_tokenizer(architecture)
+            tokenizer = _tokenizer(architecture, weights)
     except _FAILURES as error:
         raise PastaError(_explain(architecture, weights, tag, error)) from error
     return model.eval(), tokenizer
+
+
+def _tokenizer(architecture: str, weights: str | None) -> Any:
+    text: dict[str, Any] = open_clip.get_model_config(architecture)["text_cfg"]
+    if weights is None and "hf_tokenizer_name" in text:
+        return stand_in_for_open_clip(text)
+    return open_clip.get_tokenizer(architecture)
 
 
 @contextmanager
@@ -277,9 +289,12 @@ class ClipEncoder(nn.Module):
         return torch.cat(batches)
 
 
-def load_clip(settings: ClipParams, root: Path) -> ClipEncoder:
-    """The encoder that the parameters name; ``trained`` is the one the clip stage has left."""
-    weights = settings.weights
+def load_clip(settings: ClipParams, root: Path, seed: int) -> ClipEncoder:
+    """The encoder that the parameters name; ``trained`` is the one the clip stage has left.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
+    weights = with_seed(settings.weights, seed)
     if weights == "trained":
         file = root / FOLDER / WEIGHTS
         if not file.is_file():
@@ -327,7 +342,7 @@ def clip_settings(context: ModelContext) -> ClipParams:
 def shared_encoder(context: ModelContext) -> ClipEncoder:
     """The encoder, loaded once for all models of a dataset."""
     if "clip" not in context.shared:
-        context.shared["clip"] = load_clip(clip_settings(context), context.root)
+        context.shared["clip"] = load_clip(clip_settings(context), context.root, context.seed)
     encoder: ClipEncoder = context.shared["clip"]
     return encoder
 

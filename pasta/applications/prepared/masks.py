@@ -120,7 +120,7 @@ def prepare_masks(
     arrays = {name: np.concatenate([one[name] for one in every]) for name in every[0]}
     predicted, seconds = arrays.pop("predicted"), arrays.pop("seconds")
     names = [(unit.group.dataset, image) for unit in units for image in unit.images]
-    encoder = open_encoder(params.embedding, root)
+    encoder = open_encoder(params.embedding, root, params.seeds.training)
     card = {
         "images": [
             {"dataset": dataset, "image_id": image, "predicted": str(label)}
@@ -142,7 +142,7 @@ def respond(unit: MaskUnit) -> Arrays:
     """The answers about the masks of some images, by the names of the arrays on disk."""
     params, own = unit.params, unit.params.applications.steering
     fresh = named_images(open_dataset(unit.group.images), unit.images)
-    encoder = open_encoder(params.embedding, unit.root)
+    encoder = open_encoder(params.embedding, unit.root, params.seeds.training)
     model, _ = load(unit.group.models / own.backbone, params, unit.root)
     compute.place(model)
     view, images = view_of(model), compute.place(fresh.images)

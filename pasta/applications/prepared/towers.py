@@ -56,6 +56,7 @@ from pasta.models.clip import ClipEncoder, ClipZeroShot, load_clip, open_model, 
 from pasta.models.clip_training import augment
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import with_seed
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
 from pasta.seeds import entropy
@@ -99,10 +100,10 @@ def open_tower(
     """The encoder of a tower on the device of this process: opened, or distilled here from lessons
     that are alike for all."""
     if tower.width is None:
-        encoder = _open_pretrained(tower, root)
+        encoder = _open_pretrained(tower, root, params.seeds.training)
         compute.place(encoder)
         return encoder
-    teacher = load_clip(params.clip, root)
+    teacher = load_clip(params.clip, root, params.seeds.training)
     compute.place(teacher)
     lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
     student = new_student(teacher, tower.width, tower.name, params.seeds.training)
@@ -230,8 +231,8 @@ def _batches(
     return [found[place] for place in torch.randperm(len(found), generator=chance).tolist()]
 
 
-def _open_pretrained(tower: TowerParams, root: Path) -> ClipEncoder:
-    weights = str(tower.weights)
+def _open_pretrained(tower: TowerParams, root: Path, seed: int) -> ClipEncoder:
+    weights = with_seed(str(tower.weights), seed)
     if (root / weights).is_file():
         weights = str(root / weights)
     model, tokenizer = open_model(str(tower.architecture), weights)
