@@ -58,7 +58,7 @@ def test_the_full_width_is_torchvisions_resnet50() -> None:
 
 
 def paper_context() -> LoadContext:
-    params = profile("paper")
+    params = profile("paper_p2")
     return LoadContext("monumai", ("a", "b", "c", "d"), (), 224, 0, params, ROOT)
 
 
