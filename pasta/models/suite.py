@@ -198,9 +198,8 @@ def _sees_by_clip(name: str) -> bool:
 
 def _starts_random(name: str, unit: TrainUnit) -> bool:
     """Whether random weights took the place of pretrained ones."""
-    if _sees_by_clip(name):
-        return is_random(unit.params.clip.weights)
-    return is_random(unit.params.models[unit.group.key].weights.get(name))
+    shared = unit.params.clip.weights if _sees_by_clip(name) else None
+    return is_random(unit.params.models[unit.group.key].weights.get(name, shared))
 
 
 def _inputs(group: Group, section: ModelsParams, root: Path) -> Iterator[Path]:
