@@ -111,7 +111,7 @@ class Params(Section):
         backbones, tuning = self.applications.backbones, self.applications.tuning
         every = {
             "explanations.images": self.explanations.images,
-            "metrics.images_again": self.metrics.images_again,
+            **{f"metrics.images.{name}": one for name, one in self.metrics.images.items()},
             "applications.backbones.images": backbones.images,
             "applications.tuning.search": tuning.search,
             "applications.tuning.held_out": tuning.held_out,

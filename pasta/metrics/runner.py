@@ -193,15 +193,18 @@ class Unit:
     images: Names | None = None  # all, or some by name
 
 
-def choose_again(
-    images: Sequence[str], dataset: str, settings: MeasureParams, seed: int
+def choose_measured(
+    images: Sequence[str], metric: str, dataset: str, settings: MeasureParams, seed: int
 ) -> Names | None:
-    """The images whose noisy copies are explained, the same for all techniques; None is all."""
-    if settings.images_again is None or for_dataset(settings.images_again, dataset) >= len(images):
+    """The images that a metric measures, the same for all techniques; None is all of them.
+
+    A metric with fewer images measures some of those that one with more of them measures.
+    """
+    number = for_dataset(settings.images.get(metric, len(images)), dataset)
+    if number >= len(images):
         return None
-    random = generator(seed, "explained again", dataset)
-    number = for_dataset(settings.images_again, dataset)
-    return tuple(sorted(random.choice(sorted(images), number, replace=False).tolist()))
+    order = generator(seed, "measured images", dataset).permutation(sorted(images))
+    return tuple(sorted(map(str, order[:number])))
 
 
 def measure_group(
@@ -215,6 +218,8 @@ def measure_group(
     """
     for method in settings.not_again:
         METHODS.entry(method)
+    for name in settings.images:
+        METRICS.entry(name)
     wanted = list_wanted(settings)
     subjects = Subjects(group, params, root)
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
@@ -267,7 +272,6 @@ def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) ->
     """What is done at a time, the longest first: explaining again, then questions that all
     techniques of a backbone share, then what each technique asks alone."""
     again = tuple(one for one in wanted if _explains_again(one))
-    some = _images_again(subjects, source.settings)
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
     alone = tuple(one for one in wanted if one not in again and one not in same)
     plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
@@ -280,15 +284,26 @@ def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) ->
         plans.append((backbone, tuple(one.method for one in ours), same))
     plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
     for backbone, methods, metrics in plans:
-        images = some if metrics is again else None
-        longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
-        for start in range(0, longest if metrics else 0, _ROWS):
-            yield Unit(source, backbone, methods, (start, start + _ROWS), metrics, images)
+        for images, some in _by_images(subjects, source.settings, metrics).items():
+            longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
+            for start in range(0, longest, _ROWS):
+                yield Unit(source, backbone, methods, (start, start + _ROWS), tuple(some), images)
 
 
-def _images_again(subjects: Subjects, settings: MeasureParams) -> Names | None:
+def _by_images(
+    subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+) -> dict[Names | None, list[Wanted]]:
+    """The metrics that measure the same images go together."""
+    found: dict[Names | None, list[Wanted]] = {}
+    for one in wanted:
+        found.setdefault(_images_of(subjects, settings, one.name), []).append(one)
+    return found
+
+
+def _images_of(subjects: Subjects, settings: MeasureParams, metric: str) -> Names | None:
     names = subjects.stored.table["image_id"].astype(str).unique().tolist()
-    return choose_again(names, subjects.group.dataset, settings, subjects.params.seeds.measuring)
+    seed = subjects.params.seeds.measuring
+    return choose_measured(names, metric, subjects.group.dataset, settings, seed)
 
 
 def _is_perturbation(technique: Technique) -> bool:
@@ -399,14 +414,14 @@ def _list_not_measured(
     subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> Iterator[pd.DataFrame]:
     """What is left out because the method is too slow to explain again, or the image not chosen."""
-    some = _images_again(subjects, settings)
-    for technique, one in product(subjects.techniques, filter(_explains_again, wanted)):
-        samples = subjects[technique].samples
-        if technique.method not in settings.not_again:
-            done = set(() if some is None else subjects.take(technique, some).samples)
-            samples = tuple(name for name in samples if name not in done) if some else ()
-        if not samples:
-            continue
+    images = {one.name: _images_of(subjects, settings, one.name) for one in wanted}
+    for technique, one in product(subjects.techniques, wanted):
+        samples, some = subjects[technique].samples, images[one.name]
+        if technique.method not in settings.not_again or not _explains_again(one):
+            if some is None:
+                continue
+            done = set(subjects.take(technique, some).samples)
+            samples = tuple(name for name in samples if name not in done)
         direction = METRICS.entry(one.name).metadata["direction"]
         empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
         statuses = [NOT_MEASURED] * len(samples)

@@ -156,7 +156,8 @@ class MeasureParams(MetricsParams):
     readings: Readings = ("text", "published")
     noises: Noises = ("uniform", "gaussian")  # of max_sensitivity
     not_again: Names = ()  # methods too slow to explain noisy copies: they are "not measured"
-    # images of each dataset, or by dataset, whose noisy copies are explained; null takes all
-    images_again: PerDataset | None = None
+    # images of each dataset, or by dataset, for metrics that take long, e.g. {road: 25}; other
+    # images are "not measured" by them. What is not named here measures all.
+    images: dict[str, PerDataset] = Field(default_factory=dict)
     # images in one forward pass; null takes what fits a core's cache
     batch_size: Count | None = None

@@ -88,7 +88,8 @@ def test_noisy_copies_of_some_images_are_explained_with_and_without_the_relative
     names, rest = ["max_sensitivity", "max_sensitivity_absolute"], {"noises": ["uniform"]}
     whole = measured(group, names=names, **rest)
     counter = Counter(monkeypatch)
-    some = measured(group, names=names, images_again=NUMBER - 1, **rest)
+    images = dict.fromkeys(names, NUMBER - 1)
+    some = measured(group, names=names, images=images, **rest)
     both = {name: counter.back[name] for name in counter.back}
     assert some["sample_id"].tolist() == whole["sample_id"].tolist()
     left_out = some["status"] == NOT_MEASURED
@@ -98,7 +99,7 @@ def test_noisy_copies_of_some_images_are_explained_with_and_without_the_relative
         assert found["value"].isna().sum() == 1
     pd.testing.assert_frame_equal(some[~left_out], whole[~left_out])
     counter = Counter(monkeypatch)
-    measured(group, names=names[:1], images_again=NUMBER - 1, **rest)
+    measured(group, names=names[:1], images=images, **rest)
     assert counter.back == both
 
 
