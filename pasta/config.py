@@ -98,6 +98,12 @@ class Params(Section):
         if self.groups.keys() != self.models.keys():
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
+        for key, numbers in self._numbers_per_dataset().items():
+            if numbers.keys() != self.datasets.keys():
+                raise ValueError(
+                    f"{key} has a number for {', '.join(numbers)}, expected one for each of the "
+                    f"datasets: {', '.join(self.datasets)}"
+                )
         return self
 
     @property
@@ -112,6 +118,18 @@ class Params(Section):
             *((f"tower {tower.name}", tower.weights) for tower in towers),
         ]
         return list(dict.fromkeys(name for name, weights in every if is_random(weights)))
+
+    def _numbers_per_dataset(self) -> dict[str, Mapping[str, int]]:
+        """The settings with a number for each dataset, by their keys."""
+        backbones, tuning = self.applications.backbones, self.applications.tuning
+        every = {
+            "explanations.images": self.explanations.images,
+            **{f"metrics.images.{name}": one for name, one in self.metrics.images.items()},
+            "applications.backbones.images": backbones.images,
+            "applications.tuning.search": tuning.search,
+            "applications.tuning.held_out": tuning.held_out,
+        }
+        return {key: numbers for key, numbers in every.items() if isinstance(numbers, dict)}
 
 
 def load_params(path: Path | None = None) -> Params:

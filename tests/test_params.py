@@ -179,6 +179,12 @@ def test_parameters_cannot_be_changed_later() -> None:
         ),
         ("image_size: 96", "image_size: 9", r"image_size: found 9, expected greater"),
         ("coco: coco}", "coco: cocoa}", r"groups\.coco is 'cocoa', expected one of the datasets"),
+        (
+            "images: 16",
+            "images: {coco: 16}",
+            r"explanations\.images has a number for coco",
+        ),
+        ("images: 16", "images: 0", r"explanations\.images.*found 0, expected greater"),
         ("coco: coco}", "two: coco}", r"must have the same keys, but not coco, two"),
         ("resnet50: {}", "resnet50: {wide: 16}", r"models\.\w+\.resnet50\.wide: unknown key"),
         ("{epochs: 10}", "{epoch: 10}", r"resnet50\.training\.epoch: .*Did you mean 'epochs'"),

@@ -121,10 +121,8 @@ def test_the_seed_of_random_weights_is_in_their_name() -> None:
     assert with_seed("random", 5) == "random:5" and with_seed("random:2", 5) == "random:2"
     assert seed_of("random:5") == 5 and seed_of("random") == 0
     assert is_random("random:5") and not is_random("randomly.pt") and not is_random(None)
-    first, again, other = (
-        open_model("pasta-tiny", name)[0].state_dict()
-        for name in ("random:1", "random:1", "random")
-    )
+    weights = ("random:1", "random:1", "random")
+    first, again, other = (open_model("pasta-tiny", name)[0].state_dict() for name in weights)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["text_projection"], other["text_projection"])
 
@@ -134,7 +132,7 @@ def test_a_stand_in_tokenizer_has_the_size_and_cuts_words_as_clip_does() -> None
     stand_in = stand_in_tokenizer(size)
     assert len(stand_in) == size
     assert stand_in("")["input_ids"] == [size - 2, size - 1]
-    for text in ("a photo of a cat", "chain wheel, license plate, eyebrow"):
+    for text in ("a photo of a cat", "wheel, door and window"):
         # frequent words are the first merges, which both have
         assert stand_in(text)["input_ids"][1:-1] == true.encode(text)
     rare = "solomonic column, Zürich"
@@ -196,17 +194,17 @@ def test_a_concept_model_on_resnet50_gives_scores_of_all_concepts(name: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "size", "width", "parameters"),
-    [  # open_clip's own counts; BLIP has no published one, LLaVA has two layers of 32
-        ("clip-vit-l-14-336", 336, 768, 427_944_193),
-        ("siglip-vit-l-16-384", 384, 1024, 652_481_026),
-        ("eva02-l-14-336", 336, 768, 428_075_521),
+    ("name", "size", "width", "millions"),
+    [  # of parameters, from docs/model_profile.csv of open_clip; LLaVA has two layers of 32
+        ("clip-vit-l-14-336", 336, 768, 427.94),
+        ("siglip-vit-l-16-384", 384, 1024, 652.48),
+        ("eva02-l-14-336", 336, 768, 428.08),
         ("blip-base", 384, 256, None),
         ("llava-1.5-7b", 336, 4096, None),
     ],
 )
 def test_an_encoder_puts_a_picture_and_a_sentence_into_one_space(
-    name: str, size: int, width: int, parameters: int | None, tmp_path: Path
+    name: str, size: int, width: int, millions: float | None, tmp_path: Path
 ) -> None:
     encoder = ENCODERS[name](RANDOM, tmp_path)
     model = encoder.clip.model if isinstance(encoder, OpenClip) else None
@@ -214,7 +212,8 @@ def test_an_encoder_puts_a_picture_and_a_sentence_into_one_space(
         model = encoder.model
         assert type(model).__name__ == HUB[name]
     assert model is not None
-    assert parameters in (None, sum(value.numel() for value in model.parameters()))
+    parameters = sum(value.numel() for value in model.parameters())
+    assert millions in (None, round(parameters / 1e6, 2))
     assert encoder.size == size
     sentence = "chain wheel, handlebar, saddle, wheel, headlight"
     assert encoder.fits(sentence) and not encoder.fits(" ".join(["eyebrow"] * 5000))

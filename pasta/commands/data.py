@@ -83,7 +83,9 @@ def rehearse(
     ] = None,
     train: Annotated[int, typer.Option(min=2, help="images of each class to train on")] = 2,
     validation: Annotated[int, typer.Option(min=1, help="images of each class to validate")] = 1,
-    test: Annotated[int, typer.Option(min=1, help="images of each class to test on")] = 2,
+    test: Annotated[
+        int, typer.Option(min=1, help="images of each class to test on; six of a dataset at least")
+    ] = 1,
 ) -> None:
     """Write small datasets of drawings in the true layouts, to try an experiment before the data
     and the GPU are there.

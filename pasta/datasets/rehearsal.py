@@ -57,7 +57,11 @@ class Part(NamedTuple):
 
 
 def write_rehearsal(
-    dataset: str, root: Path, per_class: tuple[int, int, int] = (2, 1, 2), seed: int = 0
+    dataset: str,
+    root: Path,
+    per_class: tuple[int, int, int] = (2, 1, 1),
+    least_test: int = 6,
+    seed: int = 0,
 ) -> int:
     """Write a dataset of drawings in its true layout; returns the number of images.
 
@@ -67,18 +71,17 @@ def write_rehearsal(
         A folder that is not there yet, or empty.
     per_class
         Images of each class to train, to validate and to test on.
+    least_test
+        Images to test on, at least: some are explained and rated, others nobody may have rated.
     """
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise InputError(
             "is there already", file=root, expected="a new folder: nothing is written over"
         )
     writer, words = WRITERS[dataset], vocabulary(dataset)
-    classes = len(words.classes)
-    splits = [
-        split
-        for split, number in zip(SPLITS, per_class, strict=True)
-        for _ in range(number * classes)
-    ]
+    train, validation, test = (number * len(words.classes) for number in per_class)
+    counts = (train, validation, max(test, least_test))
+    splits = [split for split, number in zip(SPLITS, counts, strict=True) for _ in range(number)]
     images = [
         Drawn(number, split, draw(dataset, seed, number, SIZE))
         for number, split in enumerate(splits)

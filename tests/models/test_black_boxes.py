@@ -133,7 +133,8 @@ def test_bcos_begins_with_the_authors_imagenet_weights(
     torch.save(theirs.state_dict(), file)
     model: BcosClassifier = built("resnet50_bcos", paper_context())
     load_released_weights(model.network, name)
-    model.network.fc = theirs.fc  # the only layer that is ours: it has other classes
+    # What is ours has to do with the number of classes: the last layer and the constant behind it.
+    model.network.fc, model.network.logit_layer = theirs.fc, theirs.logit_layer
     pixels = torch.randint(0, 256, (3, 224, 224), dtype=torch.uint8)
     steps = theirs.transform.transforms.transforms
     seen = steps[-1](pixels / 255)  # AddInverse, after nothing but a division
