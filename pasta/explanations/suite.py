@@ -23,7 +23,7 @@ from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.modality import MODALITIES
-from pasta.explanations.samples import chosen, search_copies
+from pasta.explanations.samples import chosen, search_copies, tell_too_few_test_images
 from pasta.explanations.stored import Copies, copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
@@ -88,6 +88,7 @@ def explain_group(
     spent: dict[tuple[str, str], float] = defaultdict(float)
     copies: dict[str, Copies] = {}
     ids, _ = chosen(dataset, params)
+    tell_too_few_test_images(dataset, params)
     for place, found in compute.map_units(search, backbones, kept):
         name = backbones[place].name
         store.write_array(found.pop("pixels"), copies_file(folder, name))
