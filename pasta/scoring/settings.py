@@ -8,6 +8,10 @@ from pydantic import Field
 
 from pasta.sections import Count, Fraction, NotNegative, Positive, Section
 
+# What a scorer makes of the features before it learns: nothing (raw: vectors as the encoder gives
+# them), or mean 0 and deviation 1 on its training samples (standard). It is a part of the scorer.
+Inputs = Literal["raw", "standard"]
+
 
 class OrdinalParams(Section):
     """Cumulative-link models of all votes; see :mod:`pasta.scoring.ordinal`."""
@@ -37,6 +41,7 @@ class PenaltyParams(Section):
     """Ridge or lasso: how much large weights cost."""
 
     alpha: NotNegative = 1.0
+    inputs: Inputs = "raw"
 
 
 class SupportVectorParams(Section):
@@ -44,6 +49,7 @@ class SupportVectorParams(Section):
 
     cost: Positive = 1.0
     epsilon: NotNegative = 0.1  # errors up to this many stars cost nothing
+    inputs: Inputs = "raw"
 
 
 class HiddenLayerParams(Section):
@@ -51,6 +57,7 @@ class HiddenLayerParams(Section):
 
     hidden: Count = 100
     epochs: Count = 200
+    inputs: Inputs = "raw"
 
 
 class BaselineParams(Section):
@@ -60,7 +67,7 @@ class BaselineParams(Section):
     lasso: PenaltyParams = PenaltyParams(alpha=0.01)
     svm: SupportVectorParams = SupportVectorParams()
     mlp: HiddenLayerParams = HiddenLayerParams()
-    handcrafted: PenaltyParams = PenaltyParams()
+    handcrafted: PenaltyParams = PenaltyParams(inputs="standard")  # criteria of different units
 
 
 By = Literal["none", "image", "technique", "image_and_technique", "dataset_and_technique"]
@@ -84,6 +91,7 @@ class ScorerParams(Section):
     batch_size: Count
     epochs: Count
     evaluate_every: Count = 5
+    inputs: Inputs = "raw"
     loss: LossParams
 
 
