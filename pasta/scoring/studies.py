@@ -24,7 +24,7 @@ from analysis.splits import corrected_t_test
 from pasta import store, tables
 from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.stored import HANDCRAFTED
+from pasta.embedding.stored import GIVEN, HANDCRAFTED
 from pasta.layout import Group
 from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
@@ -144,6 +144,8 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
             {"text": "sentence", "template": more.template},
         ),
     ]
+    if shown.encoder == GIVEN:  # nothing else can be shown to vectors
+        changes = []
     for study, level, change in changes:
         own = shown.model_copy(update=change)
         yield replace(first, study=study, level=level, embedding=own)
