@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from pasta.applications.settings import ApplicationsParams
-from pasta.datasets.settings import DatasetParams
+from pasta.datasets.settings import DatasetParams, ReleaseParams
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.explanations.settings import ExplanationParams
@@ -39,6 +39,7 @@ from pasta.studies.ratings.settings import AnnotationParams
 
 DEMO = "demo"
 DROP = "~drop"
+JOINT = "-"  # between the names of profiles that are laid one over the other
 
 
 class AnalysisParams(Section):
@@ -74,6 +75,7 @@ class Params(Section):
     seeds: SeedParams
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
+    release: ReleaseParams = ReleaseParams()  # where datasets of the source `released` are
     clip: ClipParams
     groups: dict[str, str]  # of classifiers, with the dataset of each
     models: dict[str, ModelsParams]  # of each group
@@ -172,18 +174,36 @@ def profile_names(root: Path) -> list[str]:
     return [DEMO, *sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))]
 
 
-def profile_text(name: str, root: Path) -> str:
-    """The whole ``params.yaml`` of a profile, as text."""
+def profile_text(
+    names: str | Sequence[str], root: Path, release: Mapping[str, Any] | None = None
+) -> str:
+    """The whole ``params.yaml`` of a profile, as text.
+
+    Parameters
+    ----------
+    names
+        A profile, or several that are laid one over the other: ``["released", "ci"]``.
+    root
+        Of the project.
+    release
+        What replaces the section ``release``, such as ``{"root": "/data/PASTA"}``.
+    """
+    laid = [names] if isinstance(names, str) else list(names)
     known = profile_names(root)
-    if name not in known:
-        raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
+    for name in laid:
+        if name not in known:
+            raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
     base = demo_text(root)
-    if name == DEMO:
+    files = [root / PROFILES / f"{name}.yaml" for name in laid if name != DEMO]
+    if not files and release is None:
         return base
-    file = root / PROFILES / f"{name}.yaml"
-    changes = parse_yaml(file, file.read_text())
-    merged = overlay(parse_yaml(root / PARAMS, base), changes)
-    return _header(name) + dump_yaml(merged)
+    merged = parse_yaml(root / PARAMS, base)
+    for file in files:
+        merged = overlay(merged, parse_yaml(file, file.read_text()))
+    merged["profile"] = JOINT.join(laid)
+    if release is not None:
+        merged["release"] = dict(release)
+    return _header(laid) + dump_yaml(merged)
 
 
 def demo_text(root: Path) -> str:
@@ -216,9 +236,10 @@ def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _header(name: str) -> str:
+def _header(names: Sequence[str]) -> str:
+    files = " and ".join(str(PROFILES / f"{name}.yaml") for name in names)
     return (
-        f"# The profile {name!r}: {PROFILES / name}.yaml laid over the demo's {PARAMS}, whose\n"
+        f"# The profile {JOINT.join(names)!r}: {files} laid over the demo's {PARAMS}, whose\n"
         f"# comments say what the keys mean. `pasta profile use {DEMO}` brings that file back.\n"
     )
 

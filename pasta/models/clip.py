@@ -191,6 +191,7 @@ def _explain(architecture: str, weights: str | None, tag: dict[str, Any], error:
 
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
+NONE = "none"  # in place of weights: there is no encoder
 _TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64
 _MARKS = 2  # the tokens of start and end
 
@@ -280,6 +281,8 @@ class ClipEncoder(nn.Module):
 def load_clip(settings: ClipParams, root: Path) -> ClipEncoder:
     """The encoder that the parameters name; ``trained`` is the one the clip stage has left."""
     weights = settings.weights
+    if weights == NONE:
+        raise PastaError(f"clip.weights is {NONE}, but a model or an encoder needs weights")
     if weights == "trained":
         file = root / FOLDER / WEIGHTS
         if not file.is_file():

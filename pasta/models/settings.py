@@ -120,7 +120,7 @@ class ClipParams(Section):
     """The encoder: which architecture, which weights, which words."""
 
     architecture: str = "pasta-tiny"  # pasta-tiny, or a name that open_clip knows such as ViT-L-14
-    # trained, an open_clip tag such as openai, or the path of a weights file
+    # trained, an open_clip tag such as openai, the path of a weights file, or none: no encoder
     weights: str = "trained"
     image_size: Count | None = None  # pixels the image tower sees; null is the architecture's own
     template: str = "a photo of a {}"  # of prompts, with {} for the name

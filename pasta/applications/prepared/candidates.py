@@ -30,9 +30,11 @@ from pasta.applications.prepared.base import (
     Fresh,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -389,6 +391,10 @@ def prepare_candidates(
     groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
 ) -> None:
     """Make and store the maps of all studies that the parameters name."""
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return
     units = _units(groups, params, root)
     found = run_units("candidates", explain_candidates, units, kept)
     studies, arrays = [], Arrays()

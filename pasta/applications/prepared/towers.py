@@ -38,8 +38,10 @@ from pasta.applications.prepared.base import (
     Arrays,
     Fresh,
     fresh_images,
+    groups_with_new_images,
     load_prepared,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.settings import BackbonesParams, DistillationParams, TowerParams
@@ -368,6 +370,10 @@ def prepare_towers(
     own = params.applications.backbones
     for name in own.methods:
         family_of(name)
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return
     datasets = tuple(choose_datasets(groups, own))
     # the largest takes longest and begins first
     units = [TowerUnit(tower, datasets, params, root) for tower in own.towers[::-1]]
