@@ -21,7 +21,8 @@ class HandcraftedParams(Section):
     shrinkage: Fraction = 0.5  # of the Gaussians' covariances, 0 none, 1 a sphere
 
 
-Shown = Literal["overlay", "masked", "blur"]
+# seen: the pictures that people saw, as they are; an overlay where they are drawn here
+Shown = Literal["seen", "overlay", "masked", "blur"]
 
 
 class VariantsParams(Section):
