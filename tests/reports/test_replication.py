@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from pasta.explanations.techniques import RELEASED
+from reports.source.format import whole
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.replication import replication_figure, replication_report
 from reports.source.replication.collected import collect_facts
@@ -442,12 +443,27 @@ def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
     report = replication_report(as_read({"rows": nothing})["rows"], True)
     assert report.content["numbers"] == len(nothing) and report.content["known"] == 0
     assert not report.content["papers"] and report.content["counts"] is None
-    lacks = report.content["lacks"]
+    ways = report.content["ways"]
+    assert [way["command"] for way in ways] == [way.command for way in WAYS.values()]
+    lacks = [lack for way in ways for lack in way["lacks"]] + report.content["never"]
     assert sum(lack["n"] for lack in lacks) == len(nothing) > 10 * len(lacks)
-    where = {one for lack in lacks for one in lack["where"]}
+    where = {one.partition(":")[0] for lack in lacks for one in lack["where"]}
     assert len(where) == len({(one.paper, one.table) for one in SECTIONS})
     assert len(report.tables["all_numbers"]) == len(nothing)
     assert "Agreement is therefore not expected" in printed(report)
+
+
+def test_the_pages_name_commands_and_what_is_lost() -> None:
+    rows = replication_table(published_tables(), as_read(everything()))
+    report = replication_report(as_read({"rows": rows})["rows"], False)
+    text = printed(report)
+    assert "pasta profile use released --root DIR && dvc repro" in text
+    assert "six techniques, GradCAMElementWise and HiResCAM on ResNet50" in text
+    studies = report.content["studies"]
+    assert [row[0] for row in studies["rows"]][-2:] == ["Xuan et al. 2023", "this study"]
+    assert studies["rows"][0] == ["PASTA v1", whole(66000), "15", "6", "21", "100"]
+    assert "> 0.59" in text and "< 0.00" in text  # what is only said to be above or below
+    assert not report.content["ways"]
 
 
 def test_no_published_table_makes_an_empty_report() -> None:

@@ -217,13 +217,13 @@ def _beside_positions(
 
 
 # The papers' models as ours: encoder and scorer. P1's network is linear, P2's a perceptron.
-CLIP = "clip-vit-l-14-336"
+CLIP, HANDCRAFTED = "clip-vit-l-14-336", "handcrafted"
 _PEOPLE = ("none", "people")
 _MODELS = {
     "P1": {
         "CLIP": (CLIP, "pasta-linear"),
         "LLaVa": ("llava-1.5-7b", "pasta-linear"),
-        "handcrafted": ("handcrafted", "handcrafted-pasta"),
+        "handcrafted": (HANDCRAFTED, "handcrafted-pasta"),
         "human": _PEOPLE,
     },
     "P2": {
@@ -294,7 +294,8 @@ def _beside_scorers(rows: pd.DataFrame, scores: pd.DataFrame | None) -> pd.DataF
     """Rows beside the scores of the same encoder and network, in the order they have."""
     parts = []
     for (encoder, scorer), part in rows.groupby(["encoder", "scorer"], sort=False):
-        absent = MISSING["scorer"].format(encoder=encoder, network=_NETWORKS[str(scorer)])
+        shown = "handcrafted features" if encoder == HANDCRAFTED else encoder
+        absent = MISSING["scorer"].format(encoder=shown, network=_NETWORKS[str(scorer)])
         absent = MISSING["people"] if (encoder, scorer) == _PEOPLE else absent
         found = beside(part, scores, _KEYS, absent)
         parts.append(found.set_index(part.index))
