@@ -17,6 +17,7 @@ from reports.source.replication.reasons import WAYS
 from reports.source.replication.rows import (
     ABOVE,
     AGREES,
+    BELOW,
     COMPARED,
     DIFFERS,
     NO_INTERVAL,
@@ -130,7 +131,8 @@ def _list_places(rows: pd.DataFrame) -> list[str]:
 
 def _describe_table(table: str, title: str, rows: pd.DataFrame) -> Values:
     """Why numbers may differ, and all that were compared."""
-    margins = rows.loc[~rows["design"].astype(bool), "margin"].dropna().unique()
+    measured = ~rows["design"].astype(bool) & (rows["side"] == "")
+    margins = rows.loc[measured, "margin"].dropna().unique()
     return {
         "table": table,
         "title": title,
@@ -146,7 +148,7 @@ def _tabulate(rows: pd.DataFrame) -> Values:
     lines = rows.to_dict("records")
     shown = rows.assign(
         printed=[
-            {"": "", ABOVE: "> "}.get(line["side"], "< ")
+            {"": "", ABOVE: "> ", BELOW: "< "}[line["side"]]
             + _write(line["paper_value"], line["paper_sd"], line["places"])
             + (f" ({line['paper_p']})" if line["paper_p"] else "")
             for line in lines

@@ -582,5 +582,5 @@ def _with_ways(rows: pd.DataFrame, usual: str) -> pd.DataFrame:
 def verdict_counts(rows: pd.DataFrame) -> pd.DataFrame:
     """How many numbers of each printed table have which verdict, in the order of the table."""
     keys = ["paper", "table", "title"]
-    counts = rows.groupby([*keys, "verdict"], sort=False).size().unstack(fill_value=0)  # noqa: PD010
-    return counts.reset_index()
+    counts = rows.groupby([*keys, "verdict"]).size().unstack(fill_value=0)  # noqa: PD010
+    return rows[keys].drop_duplicates().merge(counts.reset_index(), on=keys)
