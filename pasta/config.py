@@ -7,14 +7,15 @@ key.
 
 Profiles are small files in ``pipelines/profiles`` that say what differs from ``params.yaml``, which
 is the demo. A profile is laid over it key by key: a mapping is merged, a list or a value replaced,
-and a key whose value is ``~drop`` is taken out.
+and a key whose value is ``~drop`` is taken out. A profile with ``extends: NAME`` is laid over the
+profile of that name instead.
 """
 
 from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -39,6 +40,7 @@ from pasta.studies.ratings.settings import AnnotationParams
 
 DEMO = "demo"
 DROP = "~drop"
+EXTENDS = "extends"
 
 
 class AnalysisParams(Section):
@@ -96,7 +98,25 @@ class Params(Section):
         if self.groups.keys() != self.models.keys():
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
+        for key, numbers in self._numbers_per_dataset().items():
+            if numbers.keys() != self.datasets.keys():
+                raise ValueError(
+                    f"{key} has a number for {', '.join(numbers)}, expected one for each of the "
+                    f"datasets: {', '.join(self.datasets)}"
+                )
         return self
+
+    def _numbers_per_dataset(self) -> dict[str, Mapping[str, int]]:
+        """The settings with a number for each dataset, by their keys."""
+        backbones, tuning = self.applications.backbones, self.applications.tuning
+        every = {
+            "explanations.images": self.explanations.images,
+            **{f"metrics.images.{name}": one for name, one in self.metrics.images.items()},
+            "applications.backbones.images": backbones.images,
+            "applications.tuning.search": tuning.search,
+            "applications.tuning.held_out": tuning.held_out,
+        }
+        return {key: numbers for key, numbers in every.items() if isinstance(numbers, dict)}
 
 
 def load_params(path: Path | None = None) -> Params:
@@ -174,16 +194,32 @@ def profile_names(root: Path) -> list[str]:
 
 def profile_text(name: str, root: Path) -> str:
     """The whole ``params.yaml`` of a profile, as text."""
+    base = demo_text(root)
+    files = _files(name, root)
+    if not files:
+        return base
+    merged: Mapping[str, Any] = parse_yaml(root / PARAMS, base)
+    for file in files:
+        changes = parse_yaml(file, file.read_text())
+        merged = overlay(merged, {key: changes[key] for key in changes if key != EXTENDS})
+    return _header(files) + dump_yaml(merged)
+
+
+def _files(name: str, root: Path, above: tuple[str, ...] = ()) -> list[Path]:
+    """The files that are laid over the demo one after the other, the profile's own last."""
     known = profile_names(root)
     if name not in known:
-        raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
-    base = demo_text(root)
+        wanted = f"{above[-1]} extends {name!r}, and " if above else ""
+        raise PastaError(
+            f"{wanted}there is no profile called {name!r}. {did_you_mean(name, known)}"
+        )
+    if name in above:
+        raise PastaError(f"profiles extend each other in a circle: {' -> '.join((*above, name))}")
     if name == DEMO:
-        return base
+        return []
     file = root / PROFILES / f"{name}.yaml"
-    changes = parse_yaml(file, file.read_text())
-    merged = overlay(parse_yaml(root / PARAMS, base), changes)
-    return _header(name) + dump_yaml(merged)
+    base = parse_yaml(file, file.read_text()).get(EXTENDS, DEMO)
+    return [*_files(base, root, (*above, name)), file]
 
 
 def demo_text(root: Path) -> str:
@@ -216,10 +252,12 @@ def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _header(name: str) -> str:
+def _header(files: Sequence[Path]) -> str:
+    names = ", ".join(str(PROFILES / file.name) for file in files)
     return (
-        f"# The profile {name!r}: {PROFILES / name}.yaml laid over the demo's {PARAMS}, whose\n"
-        f"# comments say what the keys mean. `pasta profile use {DEMO}` brings that file back.\n"
+        f"# The profile {files[-1].stem!r}: {names}\n"
+        f"# laid over the demo's {PARAMS}, whose comments say what the keys mean.\n"
+        f"# `pasta profile use {DEMO}` brings that file back.\n"
     )
 
 

@@ -7,13 +7,17 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *paper* (real). "
+    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *paper_p1* and "
+    "*paper_p2* (the papers' experiments on real data, for a GPU). "
     "The demo is params.yaml itself; the others are small files that say what differs from it.",
     no_args_is_help=True,
 )
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="demo, ci, paper; `pasta profile show x` lists them")
+    str,
+    typer.Argument(
+        metavar="NAME", help="demo, ci, paper_p1, paper_p2; `pasta profile show x` lists them"
+    ),
 ]
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, NotNegative, OpenSection, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
 
 class FactorizationParams(Section):
@@ -159,7 +159,8 @@ class PerturbationParams(Section):
 class ExplanationParams(Section):
     """Which images are explained, by what."""
 
-    images: Count  # of each dataset's test images
+    # of each dataset's test images, or by dataset: {coco: 250, monumai: 150}; all if it has fewer
+    images: PerDataset
     batch_size: Count = 16
     budget: Annotated[int, Field(ge=1)] = 128  # images in one forward pass of a perturbation method
     extras: bool = True  # also the techniques that are not among the papers' 46

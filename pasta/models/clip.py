@@ -26,9 +26,8 @@ from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, Classifier, History, Normalise
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import ScaledResNet
-from pasta.models.settings import ClipParams
+from pasta.models.settings import ClipZeroShotParams, EncoderParams
 from pasta.registry import did_you_mean
-from pasta.sections import Section
 from pasta.seeds import entropy
 
 
@@ -278,7 +277,7 @@ class ClipEncoder(nn.Module):
         return torch.cat(batches)
 
 
-def load_clip(settings: ClipParams, root: Path) -> ClipEncoder:
+def load_clip(settings: EncoderParams, root: Path) -> ClipEncoder:
     """The encoder that the parameters name; ``trained`` is the one the clip stage has left."""
     weights = settings.weights
     if weights == "trained":
@@ -320,30 +319,34 @@ def _pair(grid: tuple[int, int]) -> tuple[int, int]:
     return rows, columns
 
 
-def clip_settings(context: ModelContext) -> ClipParams:
-    """The encoder's section of the parameters."""
-    return context.params.clip
+def shared_encoder(context: ModelContext, own: EncoderParams | None = None) -> ClipEncoder:
+    """A model's own encoder or that of the section clip, loaded once for all models that see by it.
 
-
-def shared_encoder(context: ModelContext) -> ClipEncoder:
-    """The encoder, loaded once for all models of a dataset."""
-    if "clip" not in context.shared:
-        context.shared["clip"] = load_clip(clip_settings(context), context.root)
-    encoder: ClipEncoder = context.shared["clip"]
+    Each is kept for the dataset under its architecture, weights and size.
+    """
+    settings = own or context.params.clip
+    key = _kept_as("encoder", settings)
+    if key not in context.shared:
+        context.shared[key] = load_clip(settings, context.root)
+    encoder: ClipEncoder = context.shared[key]
     return encoder
 
 
 @torch.no_grad()
-def shared_features(data: TrainingData) -> Tensor:
+def shared_features(data: TrainingData, own: EncoderParams | None = None) -> Tensor:
     """Unit vectors of all images of the dataset, computed once, in main memory."""
-    encoder = shared_encoder(data)
-    if "clip_features" not in data.shared:
+    encoder, key = shared_encoder(data, own), _kept_as("features", own or data.params.clip)
+    if key not in data.shared:
         batches = data.batches(torch.arange(len(data.labels)), _IMAGES_AT_ONCE)
-        data.shared["clip_features"] = torch.cat(
+        data.shared[key] = torch.cat(
             [encoder.image_features(images).cpu() for _, images in batches]
         )
-    features: Tensor = data.shared["clip_features"]
+    features: Tensor = data.shared[key]
     return features
+
+
+def _kept_as(what: str, settings: EncoderParams) -> str:
+    return f"clip {what}: {settings.architecture} {settings.weights} {settings.image_size}"
 
 
 class SharesClip(Classifier):
@@ -403,10 +406,10 @@ class ClipZeroShotRecipe:
     """Nothing to train: the encoder and its words are all there is."""
 
     @staticmethod
-    def build(context: ModelContext, settings: Section | None) -> ClipZeroShot:  # noqa: ARG004
-        """The shared encoder with the prompts of the dataset's classes."""
-        encoder = shared_encoder(context)
-        texts = encoder.text_features(prompts(context.classes, clip_settings(context).template))
+    def build(context: ModelContext, settings: ClipZeroShotParams) -> ClipZeroShot:
+        """The encoder with the prompts of the dataset's classes."""
+        encoder = shared_encoder(context, settings.encoder)
+        texts = encoder.text_features(prompts(context.classes, context.params.clip.template))
         return ClipZeroShot(encoder, context.classes, texts)
 
     @staticmethod

@@ -81,19 +81,27 @@ class BcosParams(Section):
     """A B-cos residual network (weight decay is not for B-cos layers).
 
     ``start`` is ``scratch`` or ``resnet50``: then its filters begin as those of the dataset's own
-    ``resnet50`` of the same shape (B-cosification, doi:10.48550/arXiv.2411.00715).
+    ``resnet50`` of the same shape (B-cosification, doi:10.48550/arXiv.2411.00715). ``weights``
+    names ImageNet weights of the authors, ``resnet50`` or ``resnet50_long`` (full size only).
     """
 
     width: Count = 16
     blocks: Blocks = (1, 1, 1, 1)
     bottleneck: bool = False
     start: Literal["scratch", "resnet50"] = "resnet50"
+    weights: str | None = None
     training: GradientParams = GradientParams(epochs=5, learning_rate=0.003, weight_decay=0.0)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Models of the dataset that must be trained first."""
         return needed(self.start)
+
+    @model_validator(mode="after")
+    def _one_start(self) -> BcosParams:
+        if self.weights is not None and self.start != "scratch":
+            raise ValueError(f"weights {self.weights!r} need start 'scratch', not {self.start!r}")
+        return self
 
 
 Grid = Annotated[tuple[Positive, ...], Field(min_length=1, strict=False)]
@@ -116,36 +124,47 @@ class ClipTrainingParams(Section):
     caption_weight: NotNegative = 0.3  # of the contrastive loss on captions
 
 
-class ClipParams(Section):
-    """The encoder: which architecture, which weights, which words."""
+class EncoderParams(Section):
+    """A vision-language encoder: which architecture, which weights."""
 
     architecture: str = "pasta-tiny"  # pasta-tiny, or a name that open_clip knows such as ViT-L-14
     # trained, an open_clip tag such as openai, or the path of a weights file
     weights: str = "trained"
     image_size: Count | None = None  # pixels the image tower sees; null is the architecture's own
+
+
+class ClipParams(EncoderParams):
+    """The encoder that classifiers share unless they name their own, and its words."""
+
     template: str = "a photo of a {}"  # of prompts, with {} for the name
     training: ClipTrainingParams = ClipTrainingParams()
 
 
-class ClipZeroShotParams(Section):
-    """Zero-shot classification has nothing to set."""
+class OnClipParams(Section):
+    """What all classifiers on a vision-language encoder have."""
+
+    encoder: EncoderParams | None = None  # of its own; null is that of the section clip
 
 
-class ClipLinearParams(Section):
+class ClipZeroShotParams(OnClipParams):
+    """Zero-shot classification."""
+
+
+class ClipLinearParams(OnClipParams):
     """A linear classifier on concept similarities."""
 
     # C of the logistic regression; the best on validation is taken
     inverse_penalty: Grid = (0.01, 0.1, 1.0, 10.0)
 
 
-class ClipQdaParams(Section):
+class ClipQdaParams(OnClipParams):
     """Gaussians per class on concept similarities."""
 
     # towards a sphere, 0 none, 1 all; the best on validation is taken
     shrinkage: Shares = (0.01, 0.1, 0.3, 0.6)
 
 
-class LaboParams(Section):
+class LaboParams(OnClipParams):
     """A linear classifier on a chosen few concepts."""
 
     per_class: Count = 10  # concepts chosen for each class

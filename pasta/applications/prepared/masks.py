@@ -31,6 +31,7 @@ from pasta.applications.prepared.base import (
     groups_with,
     load_prepared,
     named_images,
+    require_fresh,
     run_units,
     save_prepared,
 )
@@ -108,14 +109,18 @@ def prepare_masks(
     Returns the seconds spent on the model and on the vectors of each image.
     """
     own = params.applications.steering
-    units, size = list[MaskUnit](), (0, 0)
-    for group, number in share_out(groups_with(groups, own.backbone), own.images):
-        fresh = fresh_images(group, params, number, KEYS)
-        size = fresh.dataset.pixels.shape[1:3]
-        units += [
-            MaskUnit(group, tuple(fresh.ids[start : start + _IMAGES]), params, root)
-            for start in range(0, number, _IMAGES)
-        ]
+    chosen = {
+        group: fresh
+        for group, number in share_out(groups_with(groups, own.backbone), own.images)
+        if len(fresh := fresh_images(group, params, number, KEYS))
+    }
+    require_fresh(list(chosen.values()), KEYS)
+    size = next(iter(chosen.values())).dataset.pixels.shape[1:3]
+    units = [
+        MaskUnit(group, tuple(fresh.ids[start : start + _IMAGES]), params, root)
+        for group, fresh in chosen.items()
+        for start in range(0, len(fresh), _IMAGES)
+    ]
     every = run_units("masks", respond, units, kept)
     arrays = {name: np.concatenate([one[name] for one in every]) for name in every[0]}
     predicted, seconds = arrays.pop("predicted"), arrays.pop("seconds")
