@@ -234,6 +234,10 @@ _MODELS = {
         "human": _PEOPLE,
     },
 }
+_SCORER_WAYS = {  # where it is not that of the whole table
+    ("P1", "human"): "released",
+    **{("P2", model): "released_encoder" for model in ("CLIP", "BLIP", "EVA")},
+}
 _NETWORKS = {
     "pasta-linear": "the linear network",
     "handcrafted-pasta": "the linear network",
@@ -284,7 +288,7 @@ def scorer_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame
                 "encoder": encoder,
                 "scorer": scorer,
                 "measure": measures[str(line["metric"])],
-                "way": "released" if (encoder, scorer) == _PEOPLE else "",
+                "way": _SCORER_WAYS.get((version, model), ""),
             }
         )
     return _beside_scorers(paper_rows(rows), scores)
@@ -357,7 +361,8 @@ def _seconds(ours: Frames) -> pd.DataFrame | None:
     taken = ours.get("seconds")
     if taken is None or taken.empty:
         return None
-    own = taken[(taken["encoder"] == CLIP) & (taken["scorer"] == "pasta-linear")]
+    shared = taken["scorer"].isna() | (taken["scorer"] == "")  # vectors are those of all scorers
+    own = taken[(taken["encoder"] == CLIP) & (shared | (taken["scorer"] == "pasta-linear"))]
     rows = []
     for device, part in own.groupby("device"):
         spent = part.set_index("step")["seconds"]
@@ -472,7 +477,8 @@ SECTIONS = (
     Section(P1, "Table 1", "Faithfulness against ratings", "pasta_v1_table01_faithfulness_vs_human",
             f"{_MAPS} {_VOTES}", partial(correlation_rows, metric="faithfulness")),
     Section(P1, "Table 2", "Seconds", "pasta_v1_table02_seconds",
-            "Times depend on the machine and on the number of explanations.", second_rows),
+            "Times depend on the machine and on the number of explanations.", second_rows,
+            "timing"),
     Section(P1, "Table 3", "The score on six questions", "pasta_v1_table03_scorer",
             f"{_SCORER} On both sides SCC is the mean of rho and its p-value, and people are "
             "compared with a mode that contains their own vote.",
