@@ -197,14 +197,21 @@ def units_of(
     groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path
 ) -> list[EmbedUnit]:
     """What is to be done; variants that show the same of a kind of explanation are one."""
-    found: dict[tuple[str, str, Group], EmbedUnit] = {}
+    return [
+        EmbedUnit(group, kind, settings, root)
+        for kind, settings in different_ways(variants)
+        for group in groups
+    ]
+
+
+def different_ways(variants: Sequence[EmbeddingParams]) -> list[tuple[str, EmbeddingParams]]:
+    """Kinds of explanations with the variants that show something else of them."""
+    found: dict[tuple[str, str], EmbeddingParams] = {}
     for kind in KINDS:
         for settings in variants:
             own = settings.encoder if settings.encoder in (HANDCRAFTED, GIVEN) else kind
-            for group in groups:
-                unit = EmbedUnit(group, own, settings, root)
-                found.setdefault((own, unit.name, group), unit)
-    return list(found.values())
+            found.setdefault((own, array_folder(settings, own)), settings)
+    return [(kind, settings) for (kind, _), settings in found.items()]
 
 
 def embed_unit(unit: EmbedUnit) -> Arrays:

@@ -271,22 +271,32 @@ def list_wanted(settings: MeasureParams) -> list[Wanted]:
     return found
 
 
-def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
-    """What is done at a time, the longest first: explaining again, then questions that all
+Plan = tuple[str, tuple[str, ...], tuple[Wanted, ...]]  # a backbone, methods, and metrics of them
+
+
+def plan_work(
+    techniques: Sequence[Technique], wanted: Sequence[Wanted], settings: MeasureParams
+) -> list[Plan]:
+    """What is done together, the longest first: explaining again, then questions that all
     techniques of a backbone share, then what each technique asks alone."""
-    again = tuple(one for one in wanted if _explains_again(one))
+    again = tuple(one for one in wanted if explains_again(one))
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
     alone = tuple(one for one in wanted if one not in again and one not in same)
-    plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
-    for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
-        ours = [one for one in subjects.techniques if one.backbone == backbone]
-        chosen = [one for one in ours if one.method not in source.settings.not_again]
+    plans: list[Plan] = []
+    for backbone in dict.fromkeys(one.backbone for one in techniques):
+        ours = [one for one in techniques if one.backbone == backbone]
+        chosen = [one for one in ours if one.method not in settings.not_again]
         long = [one for one in chosen if again and _is_perturbation(one)]
         plans += [(backbone, (one.method,), again) for one in long]
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
-    plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
-    for backbone, methods, metrics in plans:
+    plans += [(one.backbone, (one.method,), alone) for one in techniques]
+    return [plan for plan in plans if plan[1] and plan[2]]
+
+
+def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+    """The plan in units of some rows."""
+    for backbone, methods, metrics in plan_work(subjects.techniques, wanted, source.settings):
         for images, some in _by_images(subjects, source.settings, metrics).items():
             longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
             for start in range(0, longest, _ROWS):
@@ -405,11 +415,11 @@ class Again:
 
 def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     """As many as leave room for the maps of their noisy copies by all methods."""
-    if not any(map(_explains_again, unit.wanted)):
+    if not any(map(explains_again, unit.wanted)):
         return CHUNK
     settings = unit.source.settings
     copies = settings.max_sensitivity.samples * len(settings.noises)
-    for one in filter(_explains_again, unit.wanted):
+    for one in filter(explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
         copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
     pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
@@ -423,7 +433,7 @@ def _list_not_measured(
     images = {one.name: _images_of(subjects, settings, one.name) for one in wanted}
     for technique, one in product(subjects.techniques, wanted):
         samples, some = subjects[technique].samples, images[one.name]
-        if technique.method not in settings.not_again or not _explains_again(one):
+        if technique.method not in settings.not_again or not explains_again(one):
             if some is None:
                 continue
             done = set(subjects.take(technique, some).samples)
@@ -479,6 +489,6 @@ def _needs_maps_only(wanted: Wanted) -> bool:
     return set(METRICS.entry(wanted.name).metadata["needs"]) <= {"maps"}
 
 
-def _explains_again(wanted: Wanted) -> bool:
+def explains_again(wanted: Wanted) -> bool:
     """Whether the metric explains again."""
     return "explainer" in METRICS.entry(wanted.name).metadata["needs"]

@@ -68,6 +68,12 @@ class Setup:
             ),
         }
 
+    @property
+    def encoder(self) -> str:
+        """The encoder's name, which says of random weights that they are."""
+        name, weights = self.embedding.encoder, self.embedding.weights
+        return f"{name}-with-random-weights" if weights.partition(":")[0] == "random" else name
+
     def answers(self, other: Setup) -> bool:
         """Whether the results of another setup are among those of this one."""
         return set(other.questions) <= set(self.questions) and self == replace(
@@ -285,7 +291,7 @@ def run_setup(
         here = samples.iloc[part.test].assign(seed=seed)
         predicted.append(list_predictions(answer, test, setup.questions, here))
     measured = pd.concat(frames, ignore_index=True).assign(
-        scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
+        scorer=setup.scorer, encoder=setup.encoder, split=setup.split
     )
     return measured, pd.concat(predicted, ignore_index=True)
 
@@ -349,7 +355,7 @@ _TITLES = {
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
 }
-KEYS = ("study", "level", "question", "measure")
+KEYS = ("study", "level", "scorer", "encoder", "question", "measure")
 _SHOWN = ("mse", "qwk", "spearman", "coverage")
 
 
