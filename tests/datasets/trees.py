@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.io import savemat
 
+from pasta.datasets.rehearsal import write_mat, write_voc_xml
 from pasta.datasets.vocabulary import VOCABULARIES
 
 WIDTH, HEIGHT = 60, 40  # of most images here
@@ -122,44 +122,11 @@ def coco(root: Path) -> Path:
     return root
 
 
-def _cells(structs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Any:
-    """A 1 x n struct array, or MATLAB's empty 0 x 0 array of numbers."""
-    if not structs:
-        return np.zeros((0, 0))
-    array = np.empty((1, len(structs)), dtype=[(name, object) for name in names])
-    for place, struct in enumerate(structs):
-        for name in names:
-            array[0, place][name] = struct[name]
-    return array
-
-
 def mat(
     path: Path, objects: Sequence[tuple[str, NDArray[np.uint8], Mapping[str, NDArray[np.uint8]]]]
 ) -> Path:
     """A PASCAL-Part annotation: objects as (class, mask, parts by name)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    structs = [
-        {
-            "class": label,
-            "class_ind": 1.0,
-            "mask": mask,
-            "parts": _cells(
-                [{"part_name": name, "mask": part} for name, part in parts.items()],
-                ("part_name", "mask"),
-            ),
-        }
-        for label, mask, parts in objects
-    ]
-    savemat(
-        path,
-        {
-            "anno": {
-                "imname": path.stem,
-                "objects": _cells(structs, ("class", "class_ind", "mask", "parts")),
-            }
-        },
-        do_compression=True,
-    )
+    write_mat(path, objects)
     return path
 
 
@@ -260,19 +227,9 @@ def cats_dogs_cars(root: Path) -> Path:
 
 
 def voc_xml(path: Path, elements: Mapping[str, Sequence[object]], width: int, height: int) -> Path:
-    """A Pascal VOC annotation as labelImg writes it."""
-    objects = "".join(
-        f"<object><name>{name}</name><pose>Unspecified</pose><truncated>0</truncated>"
-        f"<difficult>0</difficult><bndbox><xmin>{x0}</xmin><ymin>{y0}</ymin><xmax>{x1}</xmax>"
-        f"<ymax>{y1}</ymax></bndbox></object>"
-        for name, (x0, y0, x1, y1) in elements.items()
-    )
-    return text(
-        path,
-        f"<annotation><folder>Unknown</folder><filename>{path.stem}.jpg</filename>"
-        f"<size><width>{width}</width><height>{height}</height><depth>3</depth></size>"
-        f"<segmented>0</segmented>{objects}</annotation>",
-    )
+    """A Pascal VOC annotation."""
+    write_voc_xml(path, elements.items(), width, height)
+    return path
 
 
 def monumai(root: Path) -> Path:
