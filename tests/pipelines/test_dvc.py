@@ -29,8 +29,9 @@ PLUMBING = [
     *(
         Path("pasta") / f"{name}.py"
         for name in (
-            *("__init__", "compute", "config", "contracts", "errors", "git", "json_files", "layout"),
+            *("__init__", "compute", "config", "contracts", "errors", "git", "layout"),
             *(
+                "json_files",
                 "name_clash",
                 "text_files",
                 "paths",
