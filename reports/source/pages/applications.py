@@ -13,7 +13,7 @@ from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
 from reports.source.names import dataset_name, model_name, technique_name
-from reports.source.pages.parts import Tables, find_row, select, table
+from reports.source.pages.parts import Tables, find_row, select, table, why_missing
 from reports.source.plots.applications import (
     backbone_figure,
     comparison_figure,
@@ -91,6 +91,10 @@ def applications_report(
         "steering": describe_steering(steering, up),
         "tuning": _describe_tuning(tuning, up),
         "examples": _describe_examples(mixture),
+        "reasons": {
+            name: why_missing(tables.get(name), name, otherwise="it was not computed")
+            for name in ("backbones", "steering", "tuning")
+        },
         "paper": {
             **{name: number(read_printed(name), 4 if "faithful" in name else 2) for name in facts},
             "kernel_width": f"{pick_largest(theirs, theirs['pasta_score'])['kernel_width']:g}",
