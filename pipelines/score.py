@@ -22,11 +22,12 @@ from pasta.scoring.evaluation import summarise
 from pasta.scoring.material import collect
 from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
-from pasta.scoring.stored import FOLDER
+from pasta.scoring.stored import BESIDE, FOLDER
 from pasta.scoring.studies import (
     KEYS,
     Setup,
     compare,
+    describe_centre,
     headline,
     main_titles,
     people,
@@ -74,10 +75,15 @@ def main() -> None:
     size = material.embedded(params.embedding)[0].encoder["size"]
     looks = describe_images(every, size, params.scoring.public.described)
     public = train_public(material, params, looks)
+    beside = [train_public(material, params, looks, name) for name in params.scoring.public.beside]
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     encoder = root / CLIP if params.embedding.weights == "trained" else None
     own = params.scoring.public
-    save_public(public, params, md5s, reached[own.scorer], root / FOLDER, encoder)
+    save_public(public, params, md5s, reached.get(own.scorer, {}), root / FOLDER, encoder)
+    for one in beside:
+        save_public(
+            one, params, md5s, reached.get(one.scorer, {}), root / BESIDE / one.scorer, encoder
+        )
     with tracked_run(
         "scorers",
         "score",
@@ -90,7 +96,7 @@ def main() -> None:
         tags={"study": NAME, "scorer": own.scorer, "encoder": params.embedding.encoder},
         seconds=time.perf_counter() - started,
     ) as run:
-        run.log_metrics(_metrics(reached[own.scorer]))
+        run.log_metrics(_metrics(reached.get(own.scorer, {})))
         log_served(root / FOLDER)
 
 
@@ -120,6 +126,8 @@ def _write(
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
     differences = compare(results, "ordinal", rivals, params.scoring.split.test_to_train)
     differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
+    centre = describe_centre(params.embedding, params.scoring)
+    centre.to_csv(out / "centre.csv", index=False, lineterminator="\n")
     reached = headline(summarised)
     store.write_json(reached, out / "score.json")
     drawn = score_figure(summarised[summarised["study"] == "main"], main_titles(wanted), note)

@@ -7,6 +7,11 @@ preparation, which would hide a part of an explanation that is not square.
 BLIP has towers for pictures and texts that were trained to meet in one space. LLaVA has none: a
 picture and a text meet in the hidden states of its language model, so either is the mean of the
 last hidden states over its own tokens. P1 and P2 do not say how they took vectors from LLaVA.
+
+Vectors are as the towers give them (P1, Eqs. 1 and 2), not of unit length: the published learning
+rates are made for that. Those of CLIP ViT-L/14@336 are about 21 long for pictures (the ratio of raw
+and unit vectors of one picture in rom1504/clip-retrieval, issue 290). What a scorer does with the
+length is its own choice.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import interpolate, normalize
+from torch.nn.functional import interpolate
 
 from pasta import compute, store
 from pasta.embedding.sentences import Piece
@@ -54,11 +59,10 @@ class Encoder(Protocol):
         """Length of the vectors."""
 
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors (n x width) of pictures (n x 3 x height x width; bytes, or floats from 0 to
-        1)."""
+        """Vectors (n x width) of pictures (n x 3 x height x width), bytes or floats from 0 to 1."""
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors (n x width); a text that is too long is an error and is never cut."""
+        """Vectors (n x width); a text that is too long is an error and is never cut."""
 
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
@@ -136,20 +140,20 @@ class OpenClip:
 
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors of pictures."""
+        """Vectors of pictures."""
         where = compute.device_of(self.clip)
         seen = squared(pictures(compute.place(batch, where)), self.size)
         with compute.autocast(where):
-            features = self.clip.model.encode_image(self.clip.prepare(seen))
-        return normalize(features.float(), dim=-1)
+            features: Tensor = self.clip.model.encode_image(self.clip.prepare(seen))
+        return features.float()
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors of texts."""
+        """Vectors of texts."""
         require_fit(self, texts)
         if not texts:
             return torch.zeros(0, self.width)
         with compute.autocast(compute.device_of(self.clip)):
-            return normalize(self.clip.text_features(texts).float(), dim=-1)
+            return self.clip.text_features(texts, normalize=False).float()
 
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
@@ -271,23 +275,23 @@ class HubEncoder(ABC):
 
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors of pictures."""
+        """Vectors of pictures."""
         where = compute.device_of(self.model)
         prepared: Tensor = self.normalise(squared(pictures(compute.place(batch, where)), self.size))
         kind = next(self.model.parameters()).dtype
         with compute.autocast(where):
-            return normalize(self.see(prepared.to(kind)).float(), dim=1)
+            return self.see(prepared.to(kind)).float()
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors of texts."""
+        """Vectors of texts."""
         require_fit(self, texts)
         with compute.autocast(compute.device_of(self.model)):
             batches = [
                 self.read(**self._tokens(list(texts[start : start + _TEXTS_AT_ONCE]))).float()
                 for start in range(0, len(texts), _TEXTS_AT_ONCE)
             ]
-        return normalize(torch.cat(batches), dim=1) if batches else torch.zeros(0, self.width)
+        return torch.cat(batches) if batches else torch.zeros(0, self.width)
 
     def fits(self, text: str) -> bool:
         """Whether the model sees a text to its end."""
@@ -417,11 +421,11 @@ class TextEncoder(Protocol):
         """Whether a text is seen to its end."""
 
     def texts(self, texts: Sequence[str]) -> Any:
-        """Unit vectors, n x width."""
+        """Vectors, n x width."""
 
 
 def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> NDArray[np.float32]:
-    """A unit vector for each list of pieces; equal sentences are encoded once."""
+    """The weighted mean of each list of pieces; equal sentences are encoded once."""
     place: dict[str, int] = {}
     for parts in told:
         for part in parts:
@@ -435,5 +439,4 @@ def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> N
         )
         for parts in told
     ]
-    joined = np.stack(means)
-    return np.asarray(joined / np.linalg.norm(joined, axis=1, keepdims=True), dtype=np.float32)
+    return np.stack(means).astype(np.float32)

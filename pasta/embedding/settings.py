@@ -32,7 +32,8 @@ class VariantsParams(Section):
     images: tuple[Shown, ...] = Field(default=("overlay", "masked", "blur"), strict=False)
     # concepts in a sentence
     n_top: tuple[Count, ...] = Field(default=(5, 10, 15, 20, 25, 30), strict=False)
-    template: str = "this image shows"  # words in front of the concepts
+    # words in front of the concepts
+    template: str = "The model's prediction is motivated by the concepts:"
     weighted: bool = True  # concept attributions as a weighted sum of the concepts' vectors
     encoders: dict[str, str] = Field(default_factory=dict)  # other encoders and their weights
 

@@ -269,11 +269,12 @@ class ClipEncoder(nn.Module):
         return self.length(text) <= self.room
 
     @torch.no_grad()
-    def text_features(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors, n x width."""
+    def text_features(self, texts: Sequence[str], normalize: bool = True) -> Tensor:
+        """Vectors, n x width, of unit length unless told otherwise."""
         tokens = compute.place(self.tokenizer(list(texts)), compute.device_of(self.model))
         batches = [
-            self.model.encode_text(part, normalize=True) for part in tokens.split(_TEXTS_AT_ONCE)
+            self.model.encode_text(part, normalize=normalize)
+            for part in tokens.split(_TEXTS_AT_ONCE)
         ]
         return torch.cat(batches)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import Any, Literal
 
@@ -33,9 +33,11 @@ from pasta.scoring.base import (
     Fitted,
     Floats,
     Rated,
+    Scaling,
     Scorer,
     check_labels,
     check_sets,
+    scaling_of,
 )
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
 from pasta.scoring.settings import LossParams, ScorerParams
@@ -195,6 +197,9 @@ class NeuralScorer(Scorer):
         check_sets(train, validation, seeds)
         check_labels(train, "training")
         check_labels(validation, "validation")
+        scalings = [scaling_of(one.features, settings.inputs) for one in train]
+        train = [_scaled(one, own) for one, own in zip(train, scalings, strict=True)]
+        validation = [_scaled(one, own) for one, own in zip(validation, scalings, strict=True)]
         questions = range(train[0].labels.shape[1])
         members = [
             Member(one, other, question, seed)
@@ -212,8 +217,8 @@ class NeuralScorer(Scorer):
             found.update(zip(places, own, strict=True))
         every = len(questions)
         return [
-            self._joined([found[every * number + question] for question in questions])
-            for number in range(len(train))
+            self._joined([found[every * number + question] for question in questions], scaling)
+            for number, scaling in enumerate(scalings)
         ]
 
     def _train(self, members: Sequence[Member], settings: ScorerParams) -> list[Trained]:
@@ -253,15 +258,20 @@ class NeuralScorer(Scorer):
     def _given(self, outputs: Tensor) -> Tensor:
         return outputs.relu() if self.relu else outputs
 
-    def _joined(self, questions: Sequence[Trained]) -> Network:
-        """One network of all questions."""
+    def _joined(self, questions: Sequence[Trained], scaling: Scaling) -> Network:
+        """One network of all questions, for features as they come."""
+        every = [[scaling.fold(*one.layers[0]), *one.layers[1:]] for one in questions]
         layers = [
             (np.stack([weight for weight, _ in layer]), np.stack([bias for _, bias in layer]))
-            for layer in zip(*(one.layers for one in questions), strict=True)
+            for layer in zip(*every, strict=True)
         ]
         kappas = [one.kappa if math.isfinite(one.kappa) else None for one in questions]
         notes = {"best_epoch": [one.epoch for one in questions], "validation_qwk": kappas}
         return network(layers, self.relu, self.unit, notes)
+
+
+def _scaled(rated: Rated, scaling: Scaling) -> Rated:
+    return replace(rated, features=scaling(rated.features))
 
 
 @dataclass(frozen=True)
@@ -361,6 +371,9 @@ class Table:
 
 SCORERS.register("pasta-linear", title="PASTA, linear (first version)", doi=_DOI)(
     NeuralScorer("all")
+)
+SCORERS.register("handcrafted-pasta", title="Handcrafted features, PASTA, linear", doi=_DOI)(
+    NeuralScorer("all")  # P1, Appendix D: the same network on other features
 )
 # With ReLU at the output, a network that starts below zero for all samples never learns. This is
 # how it was published; beside it stands the same without.
