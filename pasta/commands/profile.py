@@ -10,20 +10,25 @@ import typer
 
 app = typer.Typer(
     help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *released* (rated "
-    "explanations from elsewhere), *paper* (real data). The demo is params.yaml itself; the others "
-    "are small files that say what differs from it, and several may be laid one over the other.",
+    "explanations from elsewhere), *paper_p1* and *paper_p2* (the papers' experiments on real "
+    "data, for a GPU), *rehearsal* (their networks with random weights). The demo is params.yaml "
+    "itself; the others are small files that say what differs from it, and several may be laid one "
+    "over the other.",
     no_args_is_help=True,
 )
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="demo, ci, paper; `pasta profile show x` lists them")
+    str,
+    typer.Argument(
+        metavar="NAME", help="demo, ci, released, paper_p1, ...; `pasta profile show x` lists them"
+    ),
 ]
 Names = Annotated[
     list[str],
     typer.Argument(
         metavar="NAME...",
-        help="demo, ci, released, paper (`pasta profile show x` lists them); a later one is laid "
-        "over the earlier: `released ci` is a release in tiny sizes",
+        help="demo, ci, released, paper_p1, ... (`pasta profile show x` lists them); a later one "
+        "is laid over the earlier: `released ci` is a release in tiny sizes",
     ),
 ]
 Root = Annotated[

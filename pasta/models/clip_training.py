@@ -191,7 +191,7 @@ def make_clip(
         save_clip(encoder.model, out)
     else:
         (out / WEIGHTS).unlink(missing_ok=True)
-        encoder, history = load_clip(settings, parts[0].root), History()
+        encoder, history = load_clip(settings, parts[0].root, seed), History()
         compute.place(encoder, parts[0].where)
     about = describe(encoder, parts, settings.template, history)
     store.write_json(about, out / ABOUT)

@@ -25,7 +25,7 @@ from pasta.models.base import MODELS, History, silent
 from pasta.models.catalog import ORDER
 from pasta.models.clip import FOLDER
 from pasta.models.data import TrainingData
-from pasta.models.settings import ModelsParams
+from pasta.models.settings import ModelsParams, is_random
 from pasta.models.training import outputs
 from pasta.resume import Arrays, kept_units
 from pasta.tracking import LARGEST_ARTIFACT, Run, name_model, quiet, tracked_run
@@ -125,6 +125,7 @@ def train_unit(unit: TrainUnit) -> Arrays:
             "image_size": data.size,
             "seed": data.seed,
             "settings": settings.model_dump(mode="json"),
+            "random_weights": _starts_random(name, unit),
             "parameters": sum(value.numel() for value in model.parameters()),
             "best_epoch": history.best_epoch,
         }
@@ -206,6 +207,12 @@ def _effort(section: ModelsParams, name: str) -> float:
 
 def _sees_by_clip(name: str) -> bool:
     return MODELS.entry(name).metadata.get("encoder") == "clip"
+
+
+def _starts_random(name: str, unit: TrainUnit) -> bool:
+    """Whether random weights took the place of pretrained ones."""
+    shared = unit.params.clip.weights if _sees_by_clip(name) else None
+    return is_random(unit.params.models[unit.group.key].weights.get(name, shared))
 
 
 def _inputs(group: Group, section: ModelsParams, root: Path) -> Iterator[Path]:

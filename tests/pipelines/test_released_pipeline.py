@@ -17,7 +17,7 @@ from PIL import Image
 
 from pasta import store, tables
 from pasta.layout import groups
-from pasta.scoring.score import PastaScore
+from pasta.scoring.score import PastaScore, Score
 from tests.conftest import Runner, copy_project, runner
 from tests.release_generator import Planted, Settings, generate
 
@@ -108,7 +108,7 @@ def test_the_public_scorer_opens_and_scores(made: tuple[Path, Runner, Path, Plan
     saliency = np.load(release / entry["activations"])
     saliency = saliency[..., 3] if saliency.ndim == 3 else saliency
     stars = score(image=image, saliency=saliency, label="cat")
-    assert 1 <= float(stars) <= 5
+    assert isinstance(stars, Score) and 1 <= float(stars) <= 5
 
 
 def test_a_changed_release_runs_again_and_an_unchanged_one_does_not(

@@ -23,13 +23,12 @@ from pasta import compute, store
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
-from pasta.explanations.samples import chosen_rows
+from pasta.explanations.samples import choose_fresh
 from pasta.layout import Group
 from pasta.models.checkpoint import trained_models
 from pasta.models.data import as_tensor
-from pasta.progress import bar
+from pasta.progress import bar, tell
 from pasta.resume import KeptUnits
-from pasta.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -68,23 +67,33 @@ class Fresh:
         return as_tensor(self.pixels)
 
 
-def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
+def fresh_images(group: Group, params: Params, number: int, keys: str, least: int = 1) -> Fresh:
     """Test images of a dataset that are not explained by its stage, in random but fixed order.
 
-    ``keys`` names the parameters that ask for so many, for the error if there are too few.
+    If fewer are left, these are all and a message says so; with fewer than ``least`` the dataset is
+    left out and there are none. ``keys`` names the parameters that ask for so many.
     """
     dataset = open_dataset(group.images)
-    rated = chosen_rows(dataset, params.explanations.images, params.seeds.explaining)
-    rest = np.setdiff1d(dataset.rows("test"), rated)
     name = dataset.vocabulary.dataset
-    if len(rest) < number:
+    rows = choose_fresh(dataset.rows("test"), name, params, number)
+    if len(rows) == number:
+        return Fresh(dataset, rows)
+    enough = len(rows) >= least
+    tell(
+        f"{name} has {len(rows)} test images that nobody has rated, not {number} ({keys}): "
+        f"{'these are used' if enough else 'it is left out'}. "
+        f"A lower explanations.images for {name} leaves more of them."
+    )
+    return Fresh(dataset, rows if enough else rows[:0])
+
+
+def require_fresh(found: Sequence[Fresh], keys: str) -> None:
+    """At least one dataset must have images that nobody has rated."""
+    if not found:
         raise PastaError(
-            f"{group.images}: {number} test images that nobody has rated are needed ({keys}), but "
-            f"{name} has {len(rest)}; lower these numbers or explanations.images, or raise "
-            f"datasets.{name}.test"
+            f"no dataset has test images left that nobody has rated ({keys}): lower "
+            "explanations.images, for some datasets at least"
         )
-    random = generator(params.seeds.explaining, "applications", "fresh images", name)
-    return Fresh(dataset, random.permutation(rest)[:number])
 
 
 def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
