@@ -32,6 +32,7 @@ from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.methods.self_explaining import NEAREST
+from pasta.explanations.released_names import released_technique
 from pasta.explanations.stored import (
     STRENGTHS,
     copies_file,
@@ -45,7 +46,6 @@ from pasta.explanations.techniques import (
     Sign,
     Stage,
     Technique,
-    released_technique,
 )
 from pasta.json_files import load_json
 from pasta.processes import map_units
