@@ -41,7 +41,6 @@ PLUMBING = [
             ),
             *(
                 "name_clash",
-                "text_files",
                 "paths",
                 "pinned",
                 "processes",
@@ -126,7 +125,9 @@ def test_parameters_of_stages_are_in_every_profile(profile: str) -> None:
         for key in stage.get("params", []):
             for item in items:
                 value: Any = params
-                for step in key.replace("${key}", str(item)).split("."):
+                named = items[item] if isinstance(items, dict) else item
+                filled = key.replace("${key}", str(item)).replace("${item}", str(named))
+                for step in filled.split("."):
                     assert step in value, f"{name}: {key} is not in the profile {profile}"
                     value = value[step]
 

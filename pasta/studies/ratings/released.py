@@ -28,7 +28,8 @@ from PIL import Image as Pictures
 
 from pasta.datasets.released import ACTIVATIONS, FILE, PICTURES, ForeignError, identify
 from pasta.errors import InputError
-from pasta.explanations.techniques import RELEASED, released_technique
+from pasta.explanations.released_names import released_technique
+from pasta.explanations.techniques import RELEASED
 from pasta.json_files import STUDY, claimed_protocol, is_text, new_folder, read_study, shown
 from pasta.store import write_json
 from pasta.studies.base import Frames, Submission
