@@ -43,6 +43,8 @@ class SteeringParams(Section):
 class ExamplesParams(Section):
     """Explanations with their votes and predicted scores (P1, Tables 21 and 22)."""
 
+    # a sheet for each
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, strict=False)] = (MAIN, "Q3")
     count: Count = 4  # of each group: best, worst, most surprising
 
 

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pasta.commands.annotate import boxes, label, split
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from pasta.datasets.vocabulary import Vocabulary
 
 app = typer.Typer(
-    help="Check a dataset, or fetch it from its official source.", no_args_is_help=True
+    help="Check a dataset, fetch it from its official source, or annotate its images.",
+    no_args_is_help=True,
 )
+app.command()(label)
+app.command()(boxes)
+app.command()(split)
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, or yours")
@@ -59,6 +65,9 @@ def check(
 def fetch(
     name: Name,
     root: Annotated[Path | None, typer.Option(metavar="FOLDER", help="where to put it")] = None,
+    edition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="pascalpart: semantic, with merged parts")
+    ] = None,
 ) -> None:
     """Download the originals from their official source, with resume and checksums."""
     from pasta.commands.show import console
@@ -68,7 +77,7 @@ def fetch(
 
     vocabulary(name)
     target = root or project_root() / DATA / "raw" / name
-    for file in download(name, target):
+    for file in download(name, target, edition):
         console().print(f"[green]ready[/] {file}")
     console().print(f"`pasta data check {name} --root {target}` looks at what came.")
 

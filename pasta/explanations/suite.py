@@ -167,15 +167,18 @@ def _is_long(method: str) -> bool:
     return bool(METHODS.entry(method).metadata["functioning"] == "perturbation")
 
 
+def share_passes(methods: Sequence[str]) -> list[tuple[str, ...]]:
+    """Methods that live on one shared pass go together; each long one is alone."""
+    quick = tuple(name for name in methods if not _is_long(name))
+    return [*([quick] if quick else []), *((name,) for name in methods if _is_long(name))]
+
+
 def _parts(backbone: Backbone, techniques: Sequence[Technique], copies: Copies) -> list[Part]:
-    """Methods that live on one shared pass go together; each long one is a unit of its own."""
-    ours = [one for one in techniques if one.backbone == backbone.name]
-    long = [one.method for one in ours if _is_long(one.method)]
-    quick = tuple(one.method for one in ours if not _is_long(one.method))
+    """The units of a backbone."""
+    ours = [one.method for one in techniques if one.backbone == backbone.name]
     predicted = copies.predicted.tolist()
     return [
         Part(backbone, methods, start, tuple(predicted[start : start + ROWS]))
-        for methods in (quick, *((name,) for name in long))
-        if methods
+        for methods in share_passes(ours)
         for start in range(0, len(predicted), ROWS)
     ]

@@ -40,6 +40,7 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.settings import MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
+from pasta.models.checkpoint import trained_models
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
 from pasta.sections import for_dataset
@@ -220,8 +221,10 @@ def measure_group(
         METHODS.entry(method)
     for name in settings.images:
         METRICS.entry(name)
-    wanted = list_wanted(settings)
     subjects = Subjects(group, params, root)
+    wanted = list_wanted(settings)
+    if not trained_models(group.models):
+        wanted = [one for one in wanted if _needs_maps_only(one)]
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
     with kept_units(f"measure@{group.key}", inputs) as kept:
         source = Source(group, root, kept.folder.name, settings, params)
@@ -268,22 +271,32 @@ def list_wanted(settings: MeasureParams) -> list[Wanted]:
     return found
 
 
-def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
-    """What is done at a time, the longest first: explaining again, then questions that all
+Plan = tuple[str, tuple[str, ...], tuple[Wanted, ...]]  # a backbone, methods, and metrics of them
+
+
+def plan_work(
+    techniques: Sequence[Technique], wanted: Sequence[Wanted], settings: MeasureParams
+) -> list[Plan]:
+    """What is done together, the longest first: explaining again, then questions that all
     techniques of a backbone share, then what each technique asks alone."""
-    again = tuple(one for one in wanted if _explains_again(one))
+    again = tuple(one for one in wanted if explains_again(one))
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
     alone = tuple(one for one in wanted if one not in again and one not in same)
-    plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
-    for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
-        ours = [one for one in subjects.techniques if one.backbone == backbone]
-        chosen = [one for one in ours if one.method not in source.settings.not_again]
-        long = [one for one in chosen if _is_perturbation(one)]
+    plans: list[Plan] = []
+    for backbone in dict.fromkeys(one.backbone for one in techniques):
+        ours = [one for one in techniques if one.backbone == backbone]
+        chosen = [one for one in ours if one.method not in settings.not_again]
+        long = [one for one in chosen if again and _is_perturbation(one)]
         plans += [(backbone, (one.method,), again) for one in long]
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
-    plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
-    for backbone, methods, metrics in plans:
+    plans += [(one.backbone, (one.method,), alone) for one in techniques]
+    return [plan for plan in plans if plan[1] and plan[2]]
+
+
+def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+    """The plan in units of some rows."""
+    for backbone, methods, metrics in plan_work(subjects.techniques, wanted, source.settings):
         for images, some in _by_images(subjects, source.settings, metrics).items():
             longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
             for start in range(0, longest, _ROWS):
@@ -325,8 +338,8 @@ def measure_unit(unit: Unit) -> Arrays:
     subjects = _open_subjects(unit.source)
     settings, params = unit.source.settings, unit.source.params
     ours = {one: subjects.of(one, unit.backbone, unit.images) for one in unit.methods}
-    view = subjects.view(unit.backbone)
-    again = Again(view, unit.methods, params, subjects.modality)
+    view = subjects.view(unit.backbone) if trained_models(unit.source.group.models) else None
+    again = None if view is None else Again(view, unit.methods, params, subjects.modality)
     stop = min(unit.rows[1], max(map(len, ours.values())))
     step = _count_images_at_once(unit, subjects)
     parts: list[pd.DataFrame] = []
@@ -336,7 +349,9 @@ def measure_unit(unit: Unit) -> Arrays:
             part = slice(start, min(start + step, stop, len(subject)))
             if part.start >= part.stop:
                 continue
-            more: Any = {"model": view.network, "explainer": again.explainer(method)}
+            more: Any = {}
+            if view is not None and again is not None:
+                more = {"model": view.network, "explainer": again.explainer(method)}
             found = measure(
                 unit.wanted,
                 replace(subject, **more, memory=memory).part(part),
@@ -346,7 +361,8 @@ def measure_unit(unit: Unit) -> Arrays:
             )
             key, samples = f"{method}/{unit.backbone}", subject.samples[part]
             parts += [_make_rows(key, samples, one) for one in found]
-        again.forget()
+        if again is not None:
+            again.forget()
     table = pd.concat(parts, ignore_index=True)
     # Words as numpy has them, which can be kept without pickle.
     return {str(name): table[name].to_numpy(float if name in _NUMBERS else str) for name in table}
@@ -399,11 +415,11 @@ class Again:
 
 def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     """As many as leave room for the maps of their noisy copies by all methods."""
-    if not any(map(_explains_again, unit.wanted)):
+    if not any(map(explains_again, unit.wanted)):
         return CHUNK
     settings = unit.source.settings
     copies = settings.max_sensitivity.samples * len(settings.noises)
-    for one in filter(_explains_again, unit.wanted):
+    for one in filter(explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
         copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
     pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
@@ -417,7 +433,7 @@ def _list_not_measured(
     images = {one.name: _images_of(subjects, settings, one.name) for one in wanted}
     for technique, one in product(subjects.techniques, wanted):
         samples, some = subjects[technique].samples, images[one.name]
-        if technique.method not in settings.not_again or not _explains_again(one):
+        if technique.method not in settings.not_again or not explains_again(one):
             if some is None:
                 continue
             done = set(subjects.take(technique, some).samples)
@@ -468,6 +484,11 @@ def _table_key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
     return wanted.name, variant_name(wanted.name, own)
 
 
-def _explains_again(wanted: Wanted) -> bool:
+def _needs_maps_only(wanted: Wanted) -> bool:
+    """Whether the metric can be measured where a release has left nothing but maps."""
+    return set(METRICS.entry(wanted.name).metadata["needs"]) <= {"maps"}
+
+
+def explains_again(wanted: Wanted) -> bool:
     """Whether the metric explains again."""
     return "explainer" in METRICS.entry(wanted.name).metadata["needs"]

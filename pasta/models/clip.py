@@ -208,6 +208,7 @@ def _explain(architecture: str, weights: str | None, tag: dict[str, Any], error:
 
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
+NONE = "none"  # in place of weights: there is no encoder
 _TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64
 _MARKS = 2  # the tokens of start and end
 
@@ -301,6 +302,8 @@ def load_clip(settings: EncoderParams, root: Path, seed: int) -> ClipEncoder:
     ``seed`` draws random weights, where these are asked for.
     """
     weights = with_seed(settings.weights, seed)
+    if weights == NONE:
+        raise PastaError(f"clip.weights is {NONE}, but a model or an encoder needs weights")
     if weights == "trained":
         file = root / FOLDER / WEIGHTS
         if not file.is_file():

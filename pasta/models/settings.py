@@ -157,7 +157,7 @@ class EncoderParams(Section):
     """A vision-language encoder: which architecture, which weights."""
 
     architecture: str = "pasta-tiny"  # pasta-tiny, or a name that open_clip knows such as ViT-L-14
-    # trained, an open_clip tag such as openai, the path of a weights file, or random
+    # trained, an open_clip tag such as openai, the path of a weights file, random, or none
     weights: str = "trained"
     image_size: Count | None = None  # pixels the image tower sees; null is the architecture's own
 

@@ -87,6 +87,19 @@ def train_group(group: Group, params: Params, root: Path, say: Say = silent) -> 
     return suite
 
 
+NOT_TRAINED = "the explanations of this dataset come from a release, without their classifiers"
+REASON = "reason.json"  # why a stage has made nothing
+
+
+def train_nothing(group: Group) -> None:
+    """Leave what :func:`train_group` leaves, without a classifier and with the reason."""
+    images = open_dataset(group.images).images
+    file = group.models / "predictions.parquet"
+    store.write(tables.PREDICTIONS.frame([]), file, tables.PREDICTIONS, {"images": images})
+    store.write_json({}, group.models / "accuracy.json")
+    store.write_json({"reason": NOT_TRAINED}, group.models / REASON)
+
+
 def train_unit(unit: TrainUnit) -> Arrays:
     """Train the classifiers of a unit: weights, test probabilities and what else is known."""
     data = open_data(unit.group, unit.params, unit.root)

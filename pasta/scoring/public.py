@@ -30,11 +30,12 @@ from pasta.studies.ratings.settings import QUESTIONS
 class Public:
     """A trained scorer, and what it is to remember of its training."""
 
+    scorer: str
     fitted: Fitted
     encoder: Mapping[str, Any]
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
     familiar: dict[str, FamiliarRegion]  # of images, and of each kind of explanation
-    labels: dict[str, tuple[str, ...]]  # classes of each dataset
+    labels: dict[str, tuple[str, ...]] | None  # classes of each dataset; None: no input
     origin: str  # see :func:`describe_origin`
 
 
@@ -48,16 +49,19 @@ def describe_images(groups: Sequence[Group], size: int, most: int) -> Floats:
     return np.concatenate(found)
 
 
-def train_public(material: Material, params: Params, images: Floats) -> Public:
-    """Train the public scorer.
+def train_public(
+    material: Material, params: Params, images: Floats, scorer: str | None = None
+) -> Public:
+    """Train the public scorer, or another one in its way.
 
     It learns from a share of the images and of the techniques; all other images with other
     techniques say how far it errs on what is new. Some of both lose their label, so that the scorer
     can answer without one. ``images`` are the statistics of familiar images, see
     :func:`describe_images`.
     """
-    public = params.scoring.public
-    rated, rows = material.rated(params.embedding)
+    public, scoring = params.scoring.public, params.scoring
+    name = public.scorer if scorer is None else scorer
+    rated, rows = material.rated(params.embedding, scoring.aggregate, scoring.label_input)
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
@@ -67,11 +71,11 @@ def train_public(material: Material, params: Params, images: Floats) -> Public:
         params.seeds.splitting,
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
-    settings = settings_of(public.scorer, params.scoring)
+    settings = settings_of(name, scoring)
     learned = _without_some_labels(
         rated, encoder["width"], public.label_dropout, params.seeds.training
     )
-    fitted = SCORERS[public.scorer].fit(
+    fitted = SCORERS[name].fit(
         learned.at(parts.train), learned.at(calibration), settings, params.seeds.training
     )
     stars = fitted.predict(rated.features).stars
@@ -83,7 +87,8 @@ def train_public(material: Material, params: Params, images: Floats) -> Public:
         len(drawn) / len(material.classes),
         random=is_random(params.embedding.weights),
     )
-    return Public(fitted, encoder, means, familiar, material.classes, origin)
+    labels = material.classes if scoring.label_input else None
+    return Public(name, fitted, encoder, means, familiar, labels, origin)
 
 
 def describe_origin(simulated: float, drawn: float, *, random: bool = False) -> str:
@@ -131,7 +136,7 @@ def save_public(
     weights = with_seed(params.embedding.weights, params.seeds.training)
     save_scorer(
         out,
-        params.scoring.public.scorer,
+        public.scorer,
         public.fitted,
         directions={name: protocol.question(name).direction or 1 for name in QUESTIONS},
         origin=public.origin,
@@ -139,7 +144,7 @@ def save_public(
         preprocessing=params.embedding.model_copy(update={"weights": weights}),
         encoder_folder=encoder_folder,
         labels=public.labels,
-        label_dropout=params.scoring.public.label_dropout,
+        label_dropout=params.scoring.public.label_dropout if public.labels else 0.0,
         training=training,
         metrics=metrics,
         techniques=public.techniques,

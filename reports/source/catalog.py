@@ -176,7 +176,7 @@ def applications(data: Data) -> Report:
         "analyse/preference",
         "analyse/correlation",
         SCORE,
-        "applications/tuning",
+        *APPLICATIONS,
     ),
 )
 def replication(data: Data) -> Report:

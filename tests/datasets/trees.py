@@ -162,6 +162,54 @@ def pascal_part(root: Path) -> Path:
     return root
 
 
+def label_me(
+    path: Path,
+    objects: Sequence[tuple[str, Sequence[int], int | None]],
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Path:
+    """An annotation of semantic PASCAL-Part: objects as (name, box, number of its whole)."""
+    entries = []
+    for number, (name, (x0, y0, x1, y1), whole) in enumerate(objects):
+        parts = ",".join(str(place) for place, one in enumerate(objects) if one[2] == number)
+        relation = (
+            f"<hasparts>{parts}</hasparts><ispartof/>"
+            if whole is None
+            else f"<ispartof>{whole}</ispartof>"
+        )
+        corners = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+        points = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in corners)
+        entries.append(
+            f"<object><name>{name}</name><deleted>0</deleted><verified>0</verified>"
+            f"<parts>{relation}</parts><id>{number}</id><polygon>{points}</polygon></object>"
+        )
+    return text(
+        path,
+        f"<annotation><filename>{path.stem}.jpg</filename><folder>pascal</folder>"
+        f"<imagesize><nrows>{height}</nrows><ncols>{width}</ncols></imagesize>"
+        f"{''.join(entries)}</annotation>",
+    )
+
+
+def semantic_pascal_part(root: Path) -> Path:
+    """Two images for training, one of which has no class, and one for testing."""
+    for part, names in {"trainval": ("000001", "000003"), "test": ("000002",)}.items():
+        for name in names:
+            picture(root / f"JPEGImages_{part}" / f"{name}.jpg")
+    bird = [
+        ("Person", (0, 0, 5, 5), None),
+        ("Bird", (12, 5, 48, 35), None),
+        ("Animal_Wing", (20, 10, 40, 30), 1),
+        ("Eye", (25, 15, 30, 20), 1),
+        ("Ebrow", (0, 0, 0, 5), 0),  # such empty boxes are there
+    ]
+    label_me(root / "Annotations_trainval" / "000001.xml", bird)
+    label_me(root / "Annotations_trainval" / "000003.xml", [("diningtable", (1, 1, 50, 30), None)])
+    plane = [("Aeroplane", (12, 5, 48, 35), None), ("Artifact_Wing", (20, 10, 70, 30), 0)]
+    label_me(root / "Annotations_test" / "000002.xml", plane)
+    return root
+
+
 def cats_dogs_cars(root: Path) -> Path:
     """Two images of each class in train and one in test; some boxes."""
     for label in ("cat", "dog", "car"):

@@ -29,10 +29,12 @@ from pasta.applications.prepared.base import (
     Arrays,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
     require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -109,6 +111,10 @@ def prepare_masks(
     Returns the seconds spent on the model and on the vectors of each image.
     """
     own = params.applications.steering
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return pd.DataFrame(columns=["image", "model", "vectors"], dtype=float)
     chosen = {
         group: fresh
         for group, number in share_out(groups_with(groups, own.backbone), own.images)

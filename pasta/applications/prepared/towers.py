@@ -38,10 +38,12 @@ from pasta.applications.prepared.base import (
     Arrays,
     Fresh,
     fresh_images,
+    groups_with_new_images,
     load_prepared,
     named_images,
     require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.settings import BackbonesParams, DistillationParams, TowerParams
@@ -373,6 +375,10 @@ def prepare_towers(
     own = params.applications.backbones
     for name in own.methods:
         family_of(name)
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return 0
     chosen = {
         group: fresh
         for group in choose_datasets(groups, own)

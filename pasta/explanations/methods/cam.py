@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta import compute
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, method
 from pasta.explanations.masking import Masked, target_scores
 from pasta.explanations.settings import FactorizationParams
 
@@ -173,6 +173,7 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
     functioning="perturbation",
     doi="10.1109/CVPRW50498.2020.00020",
     needs_layer=True,
+    passes=lambda _, sizes: Passes(forward=sizes.channels),
 )
 def scorecam(given: Given) -> Tensor:
     """Activations, weighed by the scores of what they show of the image."""

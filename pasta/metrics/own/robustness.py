@@ -20,6 +20,12 @@ from pasta.metrics.base import EXPLAINER, Batch, Cost, Explainer, Result, metric
 from pasta.metrics.forward import precise
 from pasta.metrics.settings import SensitivityParams
 
+
+def _key(settings: SensitivityParams) -> tuple[str, SensitivityParams]:
+    """What both metrics have in common."""
+    return "distances of noisy copies", settings.model_copy(update={"relative": True})
+
+
 _SENSITIVITY = partial(
     metric,
     category="robustness",
@@ -31,7 +37,7 @@ _SENSITIVITY = partial(
     settings="max_sensitivity",
     variant=("noise",),
     refuses=("nan",),
-    cost=lambda settings: Cost(explanations=settings.samples),
+    cost=lambda settings: Cost(explained={_key(settings): settings.samples}),
 )
 
 
@@ -55,8 +61,7 @@ def max_sensitivity_absolute(batch: Batch, settings: SensitivityParams) -> Resul
 
 def _find_largest_distances(batch: Batch, settings: SensitivityParams) -> Tensor:
     """Explain the noisy copies, once for both metrics."""
-    key = ("distances of noisy copies", settings.model_copy(update={"relative": True}))
-    return batch.once(key, lambda: _largest_distances(batch, settings))
+    return batch.once(_key(settings), lambda: _largest_distances(batch, settings))
 
 
 def _largest_distances(batch: Batch, settings: SensitivityParams) -> Tensor:
