@@ -177,6 +177,19 @@ def test_every_report_says_what_each_question_asks_and_that_images_are_drawn(
         assert len(asked) == len(set(asked)) == 9
 
 
+def test_random_weights_are_named_and_marked_on_every_page(root: Path) -> None:
+    file = root / "params.yaml"
+    text = file.read_text().replace(
+        "{architecture: pasta-tiny, weights: trained}", "{weights: random}"
+    )
+    file.write_text(text)
+    found = pages(build("agreement", root))
+    assert all("Random weights" in page for page in found)
+    assert "weights are random where pretrained ones belong: CLIP pasta-tiny" in " ".join(
+        found[0].split()
+    )
+
+
 def test_an_unknown_report_is_an_error_that_names_the_nearest(root: Path) -> None:
     with pytest.raises(PastaError, match=r"'agrement'.*'agreement'"):
         build("agrement", root)
