@@ -23,6 +23,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
+from torchvision.models import vit_b_32
 
 from pasta import compute
 from pasta.applications.prepared.masks import share_out
@@ -241,14 +242,13 @@ def splits_of(dataset: str, params: Params) -> Splits:
 def list_parts(params: Params) -> list[Callable[[], Iterator[Work]]]:
     """What lists the work of each stage and group; to count the passes of a new network takes a
     second."""
-    every = groups(params, Path())
+    every = [one for one in groups(params, Path()) if not _is_released(one.dataset, params)]
     of_groups = (partial(stage, group, params) for stage in _OF_GROUPS for group in every)
     return [
         *(partial(stage, params) for stage in (_images, _clip)),
         *of_groups,
-        *(partial(stage, every, params) for stage in (_embed, _masks)),
-        partial(_towers, params),
-        partial(_candidates, every, params),
+        partial(_embed, every, params),
+        *(partial(stage, every, params) for stage in (_masks, _towers, _candidates) if every),
         partial(_score, params),
     ]
 
@@ -278,13 +278,21 @@ def _fresh(dataset: str, params: Params, number: int) -> int:
 
 def _images(params: Params) -> Iterator[Work]:
     for dataset in params.datasets:
-        number = splits_of(dataset, params).whole
+        released = _is_released(dataset, params)
+        number = rates()["released_images"] if released else splits_of(dataset, params).whole
         seconds, disk = number * _core("decoding", params), 4.0 * number * _pixels(params)
         yield Work("images", dataset, core_seconds=seconds, disk=disk)
 
 
+def _is_released(dataset: str, params: Params) -> bool:
+    """Whether images, explanations and votes come from a release: nothing is computed of them."""
+    return params.datasets[dataset].source == "released"
+
+
 def _clip(params: Params) -> Iterator[Work]:
     own = params.clip
+    if own.weights == "none":
+        return
     network = encoder_work(own)
     every = [splits_of(name, params) for name in params.datasets]
     if own.weights == "trained":
@@ -405,6 +413,8 @@ def _embed(every: Sequence[Group], params: Params) -> Iterator[Work]:
         for some in _ours(group, params).values():
             for one in some:
                 counts[one.kind] += _rated(group.dataset, params)
+    if any(_is_released(dataset, params) for dataset in params.datasets):
+        counts["saliency"] += rates()["scoring"]["samples"]
     for kind, settings in different_ways(variants(params.embedding)):
         if kind == HANDCRAFTED:
             continue
@@ -441,11 +451,12 @@ def _masks(every: Sequence[Group], params: Params) -> Iterator[Work]:
         )
 
 
-def _towers(params: Params) -> Iterator[Work]:
+def _towers(every: Sequence[Group], params: Params) -> Iterator[Work]:
     own, settings = params.applications.backbones, params.explanations
     for tower in own.towers:
         network = tower_work(tower.architecture or params.clip.architecture)
-        number = sum(_fresh(name, params, for_dataset(own.images, name)) for name in own.datasets)
+        there = {one.dataset for one in every} & set(own.datasets)
+        number = sum(_fresh(name, params, for_dataset(own.images, name)) for name in there)
         passes = Passes()
         for methods in (own.methods,):
             size = (params.image_size, params.image_size)
@@ -528,14 +539,13 @@ def measure_here(seconds: float = 1.0) -> Device:
     speeds: dict[str, dict[str, float]] = {"float32": {}, "mixed": {}}
     networks: dict[str, Callable[[], nn.Module]] = {
         "convolution": lambda: ScaledResNet(64, (3, 4, 6, 3), 10),
-        "attention": lambda: open_clip.create_model("ViT-B-32").visual,
+        "attention": lambda: vit_b_32(num_classes=10),
     }
     threads = torch.get_num_threads()
     torch.set_num_threads(os.cpu_count() or 1)
     try:
         for kind, build in networks.items():
-            with quiet():
-                network = compute.place(build().eval(), where)
+            network = compute.place(build().eval(), where)
             work = count_work(network, compute.place(torch.zeros(1, 3, 224, 224), where))
             plain = _images_per_second(network, where, nullcontext(), seconds)
             casting = compute.autocast(where)

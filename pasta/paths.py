@@ -13,6 +13,7 @@ NUMBERS = Path("reports/numbers")  # a table for each topic, in git
 BEFORE = Path("reports/before.csv")  # the numbers that overview.pdf compares with
 LOCK = Path("dvc.lock")
 TIMINGS = DATA / "timings"  # ignored by git, in no stage's outputs
+VECTORS = Path("pipelines/vectors")  # that the user brings
 PROFILES = Path("pipelines/profiles")
 PARAMS = Path("params.yaml")
 

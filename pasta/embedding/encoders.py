@@ -7,12 +7,16 @@ preparation, which would hide a part of an explanation that is not square.
 BLIP has towers for pictures and texts that were trained to meet in one space. LLaVA has none: a
 picture and a text meet in the hidden states of its language model, so either is the mean of the
 last hidden states over its own tokens. P1 and P2 do not say how they took vectors from LLaVA.
+
+Vectors are as the towers give them (P1, Eqs. 1 and 2), not of unit length: the published learning
+rates are made for that. Those of CLIP ViT-L/14@336 are about 21 long for pictures (the ratio of raw
+and unit vectors of one picture in rom1504/clip-retrieval, issue 290). What a scorer does with the
+length is its own choice.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -23,7 +27,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn.functional import interpolate, normalize
+from torch.nn.functional import interpolate
 
 from pasta import compute, store
 from pasta.embedding.sentences import Piece
@@ -31,7 +35,10 @@ from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.models.base import Normalise
 from pasta.models.clip import ABOUT, FOLDER, WEIGHTS, ClipEncoder, open_model
+from pasta.models.hub import stand_in_tokenizer, transformers
+from pasta.models.settings import is_random, seed_of, with_seed
 from pasta.registry import Registry
+from pasta.seeds import entropy
 
 
 class Encoder(Protocol):
@@ -54,11 +61,10 @@ class Encoder(Protocol):
         """Length of the vectors."""
 
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors (n x width) of pictures (n x 3 x height x width; bytes, or floats from 0 to
-        1)."""
+        """Vectors (n x width) of pictures (n x 3 x height x width), bytes or floats from 0 to 1."""
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors (n x width); a text that is too long is an error and is never cut."""
+        """Vectors (n x width); a text that is too long is an error and is never cut."""
 
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
@@ -136,20 +142,20 @@ class OpenClip:
 
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors of pictures."""
+        """Vectors of pictures."""
         where = compute.device_of(self.clip)
         seen = squared(pictures(compute.place(batch, where)), self.size)
         with compute.autocast(where):
-            features = self.clip.model.encode_image(self.clip.prepare(seen))
-        return normalize(features.float(), dim=-1)
+            features: Tensor = self.clip.model.encode_image(self.clip.prepare(seen))
+        return features.float()
 
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors of texts."""
+        """Vectors of texts."""
         require_fit(self, texts)
         if not texts:
             return torch.zeros(0, self.width)
         with compute.autocast(compute.device_of(self.clip)):
-            return normalize(self.clip.text_features(texts).float(), dim=-1)
+            return self.clip.text_features(texts, normalize=False).float()
 
     def fits(self, text: str) -> bool:
         """Whether the text tower sees a text to its end."""
@@ -162,9 +168,12 @@ class OpenClip:
         return len(inner([words])["input_ids"][0]) <= int(tokenizer.context_length)
 
 
-def open_encoder(settings: EmbeddingParams, root: Path) -> Encoder:
-    """The encoder that the parameters name, on the device of this process."""
-    return ENCODERS[settings.encoder](settings.weights, root)
+def open_encoder(settings: EmbeddingParams, root: Path, seed: int) -> Encoder:
+    """The encoder that the parameters name, on the device of this process.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
+    return ENCODERS[settings.encoder](with_seed(settings.weights, seed), root)
 
 
 @ENCODERS.register("tiny-clip", title="tiny CLIP", weights="trained", architecture=TINY)
@@ -271,23 +280,23 @@ class HubEncoder(ABC):
 
     @torch.no_grad()
     def images(self, batch: Tensor) -> Tensor:
-        """Unit vectors of pictures."""
+        """Vectors of pictures."""
         where = compute.device_of(self.model)
         prepared: Tensor = self.normalise(squared(pictures(compute.place(batch, where)), self.size))
         kind = next(self.model.parameters()).dtype
         with compute.autocast(where):
-            return normalize(self.see(prepared.to(kind)).float(), dim=1)
+            return self.see(prepared.to(kind)).float()
 
     @torch.no_grad()
     def texts(self, texts: Sequence[str]) -> Tensor:
-        """Unit vectors of texts."""
+        """Vectors of texts."""
         require_fit(self, texts)
         with compute.autocast(compute.device_of(self.model)):
             batches = [
                 self.read(**self._tokens(list(texts[start : start + _TEXTS_AT_ONCE]))).float()
                 for start in range(0, len(texts), _TEXTS_AT_ONCE)
             ]
-        return normalize(torch.cat(batches), dim=1) if batches else torch.zeros(0, self.width)
+        return torch.cat(batches) if batches else torch.zeros(0, self.width)
 
     def fits(self, text: str) -> bool:
         """Whether the model sees a text to its end."""
@@ -357,16 +366,6 @@ class Llava(HubEncoder):
         return states
 
 
-def transformers(encoder: str) -> Any:
-    """The library, or an error that says how to get it."""
-    try:
-        return importlib.import_module("transformers")
-    except ImportError as error:
-        raise PastaError(
-            f"the encoder {encoder} needs transformers. `pip install 'pasta-xai[vlm]'` brings it."
-        ) from error
-
-
 @ENCODERS.register(
     "blip-base",
     title="BLIP",
@@ -392,6 +391,10 @@ def open_llava(weights: str, root: Path) -> Encoder:
 
 def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, Any]:
     library = transformers(name)
+    if is_random(weights):
+        model, tokenizer = _drawn(library, name, kind, seed_of(weights))
+        compute.place(model)
+        return model, tokenizer
     place = str(root / weights) if (root / weights).is_dir() else weights
     try:
         # Only safetensors: nothing that is loaded can run code.
@@ -410,6 +413,20 @@ def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, 
     return model, tokenizer
 
 
+CONFIGS = Path(__file__).parent / "configs"  # of the models on the hub, by the encoder's name
+
+
+def _drawn(library: Any, name: str, kind: str, seed: int) -> tuple[nn.Module, Any]:
+    """A model as its configuration describes it, with random weights, and a stand-in tokenizer."""
+    known = store.read_json(CONFIGS / f"{name}.json")
+    words = int(known.pop("tokenizer_vocab_size"))
+    architecture = getattr(library, kind)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(entropy(seed, "encoder", name, "weights") % 2**63)
+        model = architecture(architecture.config_class(**known))
+    return model, stand_in_tokenizer(words)
+
+
 class TextEncoder(Protocol):
     """The half of an encoder that reads."""
 
@@ -417,11 +434,11 @@ class TextEncoder(Protocol):
         """Whether a text is seen to its end."""
 
     def texts(self, texts: Sequence[str]) -> Any:
-        """Unit vectors, n x width."""
+        """Vectors, n x width."""
 
 
 def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> NDArray[np.float32]:
-    """A unit vector for each list of pieces; equal sentences are encoded once."""
+    """The weighted mean of each list of pieces; equal sentences are encoded once."""
     place: dict[str, int] = {}
     for parts in told:
         for part in parts:
@@ -435,5 +452,4 @@ def sentence_vectors(encoder: TextEncoder, told: Sequence[Sequence[Piece]]) -> N
         )
         for parts in told
     ]
-    joined = np.stack(means)
-    return np.asarray(joined / np.linalg.norm(joined, axis=1, keepdims=True), dtype=np.float32)
+    return np.stack(means).astype(np.float32)

@@ -97,7 +97,7 @@ def render(
     for start in range(0, len(images), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         match settings.image:
-            case "overlay":
+            case "seen" | "overlay":
                 light = overlay(images[some], maps[some], signed)
             case "masked":
                 light = masked(images[some], maps[some])
@@ -111,8 +111,8 @@ def render(
 def weighted_sum(values: Numbers, vectors: Numbers) -> Floats:
     """Concept vectors weighted by attribution, over the attribution's length (P1, Eq. 14).
 
-    ``values`` is n x concepts, ``vectors`` concepts x width. The result is no unit vector: how
-    long it is says how much the named concepts agree.
+    ``values`` is n x concepts, ``vectors`` concepts x width. How long the result is says how much
+    the named concepts agree.
     """
     values = np.asarray(values, dtype=np.float64)
     lengths = np.linalg.norm(values, axis=1, keepdims=True)

@@ -3,9 +3,9 @@
 The strongest concepts stand first, those for and those against the class alike, as in the bars
 that people see; concepts without any attribution are not named. A text tower sees a limited number
 of tokens. A list that is too long for it is told in several sentences, each with the template in
-front, and their unit vectors are averaged with the numbers of their concepts as weights: every
-concept counts. Where the template leaves no room for some concept it becomes a sentence of its
-own, which then weighs as much as one concept.
+front, and their vectors are averaged with the numbers of their concepts as weights: every concept
+counts. Where the template leaves no room for some concept it becomes a sentence of its own, which
+then weighs as much as one concept.
 """
 
 from __future__ import annotations

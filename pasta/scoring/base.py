@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from pasta.compute import device_of, to_numpy
 from pasta.errors import PastaError
 from pasta.registry import Registry
+from pasta.scoring.settings import Inputs
 
 Floats = NDArray[np.float32]
 STARS = np.arange(1, 6)
@@ -125,6 +126,40 @@ class Scorer:
 
 
 SCORERS: Registry[Scorer] = Registry("scorer")  # metadata: title, doi or source
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a scorer centres and scales features before it learns from them."""
+
+    centre: Floats
+    spread: Floats
+
+    def __call__(self, features: Floats) -> Floats:
+        """Scaled features."""
+        return np.asarray((features - self.centre) / self.spread, np.float32)
+
+    def fold(self, weight: NDArray[Any], bias: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A first layer for features as they come, from one for scaled features.
+
+        Weights are inputs x outputs.
+        """
+        own = weight / self.spread[:, None]
+        return own, bias - self.centre @ own
+
+
+def scaling_of(features: Floats, inputs: Inputs) -> Scaling:
+    """What the setting ``inputs`` asks for: nothing, or mean 0 and deviation 1 in ``features``.
+
+    A feature that does not vary is only centred.
+    """
+    width = features.shape[1]
+    if inputs == "raw":
+        return Scaling(np.zeros(width, np.float32), np.ones(width, np.float32))
+    plain = features.astype(np.float64)
+    centre, spread = plain.mean(axis=0), plain.std(axis=0)
+    spread = np.where(spread > 1e-6 * np.maximum(np.abs(centre), 1e-6), spread, 1)
+    return Scaling(centre.astype(np.float32), spread.astype(np.float32))
 
 
 def check_features(features: NDArray[Any], width: int) -> None:

@@ -31,10 +31,16 @@ from pasta.scoring.base import (
     Scorer,
     check_features,
     check_labels,
+    scaling_of,
 )
 from pasta.scoring.evaluation import round_stars
 from pasta.scoring.neural import Network, network
-from pasta.scoring.settings import HiddenLayerParams, PenaltyParams, SupportVectorParams
+from pasta.scoring.settings import (
+    HiddenLayerParams,
+    Inputs,
+    PenaltyParams,
+    SupportVectorParams,
+)
 from pasta.seeds import generator
 
 _SOURCE = "10.48550/arXiv.2411.02470"
@@ -53,13 +59,22 @@ class NetworkBaseline(Scorer):
 
     def fit(self, train: Rated, validation: Rated, settings: Any, seed: int) -> Network:  # noqa: ARG002
         """Train; nothing is chosen on the validation set."""
-        questions = [self.fit_one(*data, settings, seed) for data in _by_question(train)]
+        questions = []
+        for features, labels in _by_question(train):
+            scaling = scaling_of(features, _inputs(settings))
+            first, *others = self.fit_one(scaling(features), labels, settings, seed)
+            questions.append([scaling.fold(*first), *others])
         return network(
             [
                 (np.stack([weight for weight, _ in layer]), np.stack([bias for _, bias in layer]))
                 for layer in zip(*questions, strict=True)
             ]
         )
+
+
+def _inputs(settings: Any) -> Inputs:
+    """What the settings say; constants have none."""
+    return "raw" if settings is None else settings.inputs
 
 
 def _by_question(train: Rated) -> list[tuple[Floats, Floats]]:
@@ -84,17 +99,6 @@ def _lasso(features: Floats, labels: Floats, settings: PenaltyParams, seed: int)
 def _linear(model: Any, features: Floats, labels: Floats) -> Layers:
     model.fit(features.astype(np.float64), labels)
     return [(model.coef_[:, None], np.array([model.intercept_]))]
-
-
-def _standardised_ridge(
-    features: Floats, labels: Floats, settings: PenaltyParams, seed: int
-) -> Layers:
-    """Ridge on features of very different units: a penalty is fair only on a common scale."""
-    centre, spread = features.mean(axis=0), features.std(axis=0)
-    spread = np.where(spread > 0, spread, 1)
-    [(weight, bias)] = _ridge((features - centre) / spread, labels, settings, seed)
-    weight = weight / spread[:, None]
-    return [(weight, bias - centre @ weight)]
 
 
 def _perceptron(features: Floats, labels: Floats, settings: HiddenLayerParams, seed: int) -> Layers:
@@ -126,11 +130,13 @@ def _mean(features: Floats, labels: Floats, settings: Any, seed: int) -> Layers:
 class SupportVectors(Fitted):
     """``b + sum_i a_i exp(-gamma |x - s_i|^2)`` for each question.
 
-    Buffers: the support ``vectors`` of any question (vectors x features), their ``duals``
-    (questions x vectors, zero where a vector is none of the question's), ``intercepts`` and
-    ``gammas`` of the questions.
+    Buffers: ``centre`` and ``spread`` of the features, which give x; the support ``vectors`` of any
+    question (vectors x features), their ``duals`` (questions x vectors, zero where a vector is none
+    of the question's), ``intercepts`` and ``gammas`` of the questions.
     """
 
+    centre: Tensor
+    spread: Tensor
     vectors: Tensor
     duals: Tensor
     intercepts: Tensor
@@ -144,7 +150,8 @@ class SupportVectors(Fitted):
     def forward(self, features: Tensor) -> Answer:
         """Stars for all questions."""
         exact = "donot_use_mm_for_euclid_dist"
-        squared = torch.cdist(features, self.vectors, compute_mode=exact) ** 2
+        scaled = (features - self.centre) / self.spread
+        squared = torch.cdist(scaled, self.vectors, compute_mode=exact) ** 2
         kernels = (-self.gammas[:, None, None] * squared).exp()  # questions x samples x vectors
         stars = torch.einsum("qnv,qv->nq", kernels, self.duals) + self.intercepts
         return Answer(stars.clamp(1, 5))
@@ -166,7 +173,9 @@ class SupportVectorScorer(Scorer):
         duals = np.zeros((train.labels.shape[1], len(train)), np.float32)
         intercepts, gammas = [], []
         rows = [np.flatnonzero(given) for given in ~np.isnan(train.labels.T)]
-        for question, (features, labels) in enumerate(_by_question(train)):
+        scaling = scaling_of(train.features, settings.inputs)
+        scaled = Rated(scaling(train.features), train.counts, train.labels)
+        for question, (features, labels) in enumerate(_by_question(scaled)):
             gamma = 1 / max(features.shape[1] * float(features.var(dtype=np.float64)), 1e-12)
             model = SVR(C=settings.cost, epsilon=settings.epsilon, gamma=gamma).fit(
                 features, labels
@@ -176,7 +185,9 @@ class SupportVectorScorer(Scorer):
             gammas.append(gamma)
         used = duals.any(axis=0)
         arrays = {
-            "vectors": train.features[used].astype(np.float32),
+            "centre": scaling.centre,
+            "spread": scaling.spread,
+            "vectors": scaled.features[used],
             "duals": duals[:, used],
             "intercepts": np.array(intercepts, np.float32),
             "gammas": np.array(gammas, np.float32),
@@ -188,7 +199,7 @@ _BASELINES: dict[str, tuple[str, FitOne]] = {
     "ridge": ("Ridge regression", _ridge),
     "lasso": ("Lasso regression", _lasso),
     "mlp-100": ("Perceptron with one hidden layer", _perceptron),
-    "handcrafted": ("Handcrafted features, ridge regression", _standardised_ridge),
+    "handcrafted": ("Handcrafted features, ridge regression", _ridge),
     "constant": ("The most frequent star", _constant),
     "global-mean": ("The mean of all labels", _mean),
 }

@@ -15,7 +15,8 @@ BEST = "ordinal"
 TITLES = {
     "constant": "always the commonest star",
     "global-mean": "always the mean",
-    "handcrafted": "handcrafted features",
+    "handcrafted": "handcrafted features, ridge",
+    "handcrafted-pasta": "handcrafted features, PASTA (P1)",
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
     BEST: "ordinal model (ours)",

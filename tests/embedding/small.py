@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from pasta import compute, store, tables
 from pasta.datasets.vocabulary import vocabulary
@@ -60,12 +59,12 @@ class Counting:
 
     def images(self, batch: Tensor) -> Tensor:
         self.pictures += len(batch)
-        return normalize(batch.double().flatten(1) @ self.matrix, dim=1).float()
+        return (batch.double().flatten(1) @ self.matrix / 255).float()
 
     def texts(self, texts: Sequence[str]) -> Tensor:
         self.read += texts
         rows = [generator(0, self._md5, text).normal(size=self.width) for text in texts]
-        return normalize(torch.tensor(np.array(rows)), dim=1).float()
+        return torch.tensor(np.array(rows)).float().reshape(-1, self.width)
 
     def fits(self, text: str) -> bool:
         return len(text) <= self.room

@@ -183,7 +183,7 @@ def test_constant_is_the_most_frequent_star_and_mean_the_mean() -> None:
 def test_handcrafted_does_not_depend_on_units() -> None:
     train, test = planted(80, 5, 1), planted(30, 5, 1, 1)
     units = np.array([1, 1e-4, 1e3, 1, 1], np.float32)
-    own = SETTINGS["handcrafted"]
+    own = PenaltyParams(inputs="standard")
     plain = SCORERS["handcrafted"].fit(train, test, own, 0)
     scaled = Rated(train.features * units, train.counts, train.labels)
     other = SCORERS["handcrafted"].fit(scaled, test, own, 0)
