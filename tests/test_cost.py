@@ -142,6 +142,7 @@ def test_every_encoder_of_the_profiles_has_a_known_work() -> None:
     assert all("source" in one for one in rates()["devices"].values())
 
 
+@pytest.mark.slow
 def test_this_machine_is_measured() -> None:
     here = measure_here(seconds=0.1)
     assert all(speed > 0 for one in here.teraflops.values() for speed in one.values())
