@@ -106,6 +106,55 @@ def require(name: Name) -> None:
         )
 
 
+@app.command()
+def cost(
+    names: Names,
+    probe: Annotated[
+        bool, typer.Option(help="measure this machine for a few seconds; else GPUs only")
+    ] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON, also each part")] = False,
+) -> None:
+    """Estimate what a profile costs before anything starts: passes, hours, disk and memory.
+
+    Passes are counted from the settings, as the stages plan them. Hours follow from the work of a
+    pass and from how fast a device is (sources in pasta/rates.yaml), good to a factor of two; this
+    machine is measured. With a GPU one process does what only CPUs do (superpixels, ROAD).
+    Training counts all epochs: it may stop earlier. Stages that are not listed take minutes.
+    """
+    import json
+
+    from pasta.commands.show import note, print_table
+    from pasta.config import checked_params
+    from pasta.cost import HERE, known_devices, list_parts, measure_here, tabulate
+    from pasta.paths import PARAMS, project_root
+    from pasta.progress import late_bar
+
+    params = checked_params(project_root() / PARAMS, _text(names))
+    parts, work = list_parts(params), []
+    with late_bar("counting passes", len(parts)) as line:
+        for part in parts:
+            work += list(part())
+            line.advance()
+    if probe:
+        note("measuring this machine for a few seconds (--no-probe leaves it out)")
+    devices = [*known_devices(), *([measure_here()] if probe else [])]
+    table = tabulate(work, devices)
+    if as_json:
+        typer.echo(json.dumps(table.to_dict("records")))
+        return
+    known = [one.name for one in devices]
+    columns = ["stage", "passes", *(f"hours, {one}" for one in known), "GB disk", "GB memory"]
+    rows = [
+        [row["stage"], f"{row['passes']:,.0f}"]
+        + [f"{row[one]:,.1f}" for one in known]
+        + [f"{row['disk']:,.1f}", f"{row['memory']:,.1f}"]
+        for row in table.to_dict("records")
+    ]
+    days = {one: float(table[one].iloc[-1]) / 24 for one in known}
+    told = [f"{days[one]:.1f} days on {one if one == HERE else f'one {one}'}" for one in known]
+    print_table(f"{params.profile}: {', '.join(told)}", columns, rows, numbers=columns[1:])
+
+
 def _release(names: list[str], root: Path | None, lenient: bool) -> dict[str, Any] | None:
     """The section ``release`` of the parameters, once the entries have been looked at."""
     from pasta.commands.show import console

@@ -24,7 +24,19 @@ from scipy.ndimage import gaussian_filter
 from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import PastaError
-from pasta.explanations.rendering import AGAINST, DIM, FOR, GLOW, STEP, STRONGEST, heat_colours
+from pasta.explanations.rendering import (
+    AGAINST,
+    DIM,
+    FOR,
+    GLOW,
+    RELEASED_WEIGHT,
+    STEP,
+    STRONGEST,
+    heat_colours,
+    released_colours,
+    released_places,
+)
+from pasta.explanations.settings import Style
 from pasta.registry import did_you_mean
 
 Floats = NDArray[np.float32]
@@ -33,7 +45,7 @@ Bytes = NDArray[np.uint8]
 _AT_ONCE = 8  # pictures drawn together: more of them leave the processor's cache
 
 
-def overlay(images: Numbers | Bytes, maps: Numbers, signed: bool) -> Floats:
+def overlay(images: Numbers | Bytes, maps: Numbers, signed: bool, style: Style = "pasta") -> Floats:
     """The heat map over the image, in the colours that people see (P1, Eq. 1).
 
     It is :func:`pasta.explanations.rendering.overlay` for many images of equal size. People see 256
@@ -46,6 +58,9 @@ def overlay(images: Numbers | Bytes, maps: Numbers, signed: bool) -> Floats:
     weight = STRONGEST * strength if signed else DIM + (GLOW - DIM) * strength
     table = np.array((AGAINST, FOR) if signed else heat_colours(), dtype=np.float32)
     number = heat >= 0 if signed else np.rint(255 * strength)
+    if style == "released":
+        weight = np.full_like(strength, RELEASED_WEIGHT)
+        table, number = released_colours().astype(np.float32), released_places(heat, signed)
     places = number.astype(np.intp)
     weight[np.ptp(heat, axis=(1, 2)) < STEP] = 0
     mixed = np.empty_like(light)
@@ -98,7 +113,7 @@ def render(
         some = slice(start, start + _AT_ONCE)
         match settings.image:
             case "seen" | "overlay":
-                light = overlay(images[some], maps[some], signed)
+                light = overlay(images[some], maps[some], signed, settings.style)
             case "masked":
                 light = masked(images[some], maps[some])
             case "blur":

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pasta.explanations.settings import Style
 from pasta.sections import Count, Fraction, Positive, Section
 
 Three = Annotated[tuple[Count, ...], Field(min_length=3, max_length=3, strict=False)]
@@ -47,6 +48,8 @@ class EmbeddingParams(Section):
     # the name of given vectors
     weights: str = "trained"
     image: Shown = "overlay"  # what stands for a saliency map
+    # colours of heat maps, for the encoder and in pictures for raters: ours or the release's
+    style: Style = "pasta"
     blur: Positive = 0.05  # standard deviation of the blur, as a part of the image's side
     text: Literal["sentence", "weighted"] = "sentence"  # what stands for concept attributions
     n_top: Count = 15  # concepts named in the sentence of a concept explanation

@@ -5,6 +5,10 @@ goes up and down, red and green look alike to many. Here a positive map is "infe
 lightness only rises: what does not matter is dimmed, what matters glows, also for colour-blind eyes
 and in grey. A signed map is red for and blue against, equally light so that neither looks stronger;
 where it is zero the image shows unchanged.
+
+The released pictures look otherwise, and so does the style ``released``: matplotlib's "bwr" at
+half strength over the whole image, each map divided by its largest value, from blue for 0 (for -1,
+if the map is signed) to red.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from pasta.errors import PastaError
+from pasta.explanations.settings import Style
 
 Pixels = NDArray[np.uint8]
 Numbers = NDArray[np.floating[Any]]
@@ -38,6 +43,7 @@ INK, QUIET, FAINT, PAPER = (51, 51, 51), (110, 110, 110), (217, 217, 217), (255,
 FOR, AGAINST = (222, 36, 56), (31, 111, 235)  # both have lightness 49 in CIELAB
 DIM, GLOW = 0.35, 0.75  # weight of the heat colour where a positive map is 0, and where it is 1
 STRONGEST = 0.8  # weight of the colour where a signed map is 1 or -1
+RELEASED_WEIGHT = 0.5  # of the colour in released pictures
 STEP = 1 / 255  # smaller differences cannot be seen
 SMALLEST = 8  # letters, in pixels
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -61,7 +67,12 @@ Explanation = HeatMap | ConceptValues
 
 
 def overlay(
-    image: Pixels, shown: Numbers, signed: bool, size: int = SIZE, note: bool = True
+    image: Pixels,
+    shown: Numbers,
+    signed: bool,
+    size: int = SIZE,
+    note: bool = True,
+    style: Style = "pasta",
 ) -> Pixels:
     """Lay a heat map over an image (size, size, 3); an image that is not square gets margins.
 
@@ -72,7 +83,7 @@ def overlay(
     if not nothing:
         heat = Image.fromarray(np.asarray(shown, dtype=np.float32))
         heat = heat.resize(large.size, Image.Resampling.BILINEAR)
-        large = Image.fromarray(blend(np.asarray(large), np.asarray(heat), signed))
+        large = Image.fromarray(blend(np.asarray(large), np.asarray(heat), signed, style))
     canvas = ImageOps.pad(large, (size, size), color=PAPER)
     if nothing and note and size >= 96:  # else there is no room
         text, face = fit(nothing, (4, 0, size - 4, size / 2), 12)
@@ -82,8 +93,12 @@ def overlay(
     return np.asarray(canvas)
 
 
-def blend(image: Pixels, heat: Numbers, signed: bool) -> Pixels:
+def blend(image: Pixels, heat: Numbers, signed: bool, style: Style = "pasta") -> Pixels:
     """Mix image and colours of equal height and width, pixel by pixel."""
+    if style == "released":
+        colour = released_colours()[released_places(heat, signed)]
+        mixed = (1 - RELEASED_WEIGHT) * image + RELEASED_WEIGHT * colour
+        return np.array(mixed + 0.5, dtype=np.uint8)
     strength = np.clip(np.abs(heat) if signed else heat, 0, 1)[..., None]
     if signed:
         weight, colour = STRONGEST * strength, np.where(heat[..., None] >= 0, FOR, AGAINST)
@@ -97,6 +112,20 @@ def blend(image: Pixels, heat: Numbers, signed: bool) -> Pixels:
 def heat_colours() -> NDArray[np.uint8]:
     """The 256 colours of positive maps, from cold to hot."""
     return np.array(255 * colormaps["inferno"](np.arange(256))[:, :3] + 0.5, dtype=np.uint8)
+
+
+@lru_cache(maxsize=1)
+def released_colours() -> NDArray[np.uint8]:
+    """The 256 colours of released pictures, from blue over white to red."""
+    return np.array(255 * colormaps["bwr"](np.arange(256))[:, :3] + 0.5, dtype=np.uint8)
+
+
+def released_places(heat: Numbers, signed: bool) -> NDArray[np.intp]:
+    """Which of these colours each value of a map (..., height, width) has."""
+    largest = np.abs(heat).max((-2, -1), keepdims=True)
+    whole = heat / np.where(largest > 0, largest, 1)
+    shares = (whole + 1) / 2 if signed else np.clip(whole, 0, 1)
+    return np.rint(255 * shares).astype(np.intp)
 
 
 def emptiness(values: Numbers, flat: bool = False) -> str:

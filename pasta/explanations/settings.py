@@ -8,6 +8,8 @@ from pydantic import Field
 
 from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
+Style = Literal["pasta", "released"]  # colours of heat maps, see pasta.explanations.rendering
+
 
 class FactorizationParams(Section):
     """Deep Feature Factorization."""

@@ -32,6 +32,7 @@ from pasta.embedding import inputs
 from pasta.embedding.settings import EmbeddingParams, Shown
 from pasta.errors import InputError, PastaError
 from pasta.explanations import rendering
+from pasta.explanations.settings import Style
 from pasta.paths import DATA
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted
@@ -59,6 +60,7 @@ class PreprocessingCard(Section):
     """What the encoder is shown of an explanation; see :class:`EmbeddingParams`."""
 
     image: Shown  # "seen": pictures as people saw them; what is scored later is an overlay
+    style: Style = "pasta"
     blur: Positive
     text: Literal["sentence", "weighted"]
     n_top: Count
@@ -144,7 +146,7 @@ def save_scorer(
     for kind, region in familiar.items():
         stored[f"{_FAMILIAR}{kind}.mean"] = np.ascontiguousarray(region.mean)
         stored[f"{_FAMILIAR}{kind}.whitening"] = np.ascontiguousarray(region.whitening)
-    shown = {"image", "blur", "text", "n_top", "template"}
+    shown = {"image", "style", "blur", "text", "n_top", "template"}
     features = {"embedding": int(encoder["width"])}
     known = None
     if labels is not None:

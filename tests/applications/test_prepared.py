@@ -14,7 +14,7 @@ from pasta.applications.prepared import base
 from pasta.applications.prepared import candidates as candidates_module
 from pasta.applications.prepared.base import named_images
 from pasta.applications.prepared.candidates import load_candidates, open_table, prepare_candidates
-from pasta.applications.prepared.masks import load_masks, prepare_masks
+from pasta.applications.prepared.masks import describe_drawing, load_masks, prepare_masks
 from pasta.applications.settings import TuningStudyParams
 from pasta.applications.steering import COLUMNS, run_steering
 from pasta.config import Params
@@ -46,7 +46,7 @@ def smaller(project: Small) -> Params:
     tuning = own.tuning.model_copy(update={"studies": (study,), "search": 2, "held_out": 3})
     steering = own.steering.model_copy(update={"images": 3, "masks": 30, "batch_size": 7})
     changed = own.model_copy(update={"tuning": tuning, "steering": steering, "subsets": 6})
-    shown = {"image": card.preprocessing.image, "blur": card.preprocessing.blur}
+    shown = describe_drawing(card.preprocessing)
     embedding = params.embedding.model_copy(update={"encoder": card.encoder.name, **shown})
     return params.model_copy(update={"applications": changed, "embedding": embedding})
 
@@ -128,7 +128,10 @@ def _same_as_rise(small: Small, image_id: str, shown: NDArray[np.float16]) -> No
 def test_masks_that_were_encoded_for_another_scorer_are_refused(
     small: Small, tmp_path: Path
 ) -> None:
-    card = {"encoder": {"name": "x", "md5": "0"}, "shown": {"image": "overlay", "blur": 1.0}}
+    card = {
+        "encoder": {"name": "x", "md5": "0"},
+        "shown": {"image": "overlay", "style": "pasta", "blur": 1.0},
+    }
     base.save_prepared(tmp_path, card, {"grids": np.zeros((1, 2))})
     with pytest.raises(PastaError, match="drawn and encoded otherwise"):
         load_masks(tmp_path, {}, small.scorer.card)

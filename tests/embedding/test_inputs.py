@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
+from matplotlib import colormaps
 from numpy.typing import NDArray
 
 from pasta.embedding.inputs import (
@@ -21,6 +23,7 @@ from pasta.embedding.inputs import (
 )
 from pasta.errors import PastaError
 from pasta.explanations import rendering
+from pasta.explanations.settings import Style
 from pasta.seeds import generator
 from tests.embedding.small import settings
 
@@ -67,13 +70,29 @@ def test_the_overlay_is_the_literal_heat_map(signed: bool) -> None:
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_the_overlay_is_what_people_see(signed: bool) -> None:
+def test_released_pictures_are_half_the_image_and_half_matplotlibs_colours(signed: bool) -> None:
+    """Each map is divided by its largest value; zero is white in a signed one, else blue."""
+    shown = maps(signed) / 3
+    pictures = overlay(images(), shown, signed, "released")
+    for picture, image, heat in zip(pictures, images(), shown, strict=True):
+        whole = heat / np.abs(heat).max()
+        colour = colormaps["bwr"]((whole + 1) / 2 if signed else whole)[..., :3]
+        expected = (image.transpose(1, 2, 0) + colour) / 2
+        assert np.abs(picture.transpose(1, 2, 0) - 255 * expected).max() <= 2.5  # of 256 colours
+    nothing = overlay(images(), 0 * shown, signed, "released")
+    np.testing.assert_array_equal(nothing, np.rint(255 * images()))
+
+
+@pytest.mark.parametrize("style", get_args(Style))
+@pytest.mark.parametrize("signed", [False, True])
+def test_the_overlay_is_what_people_see(signed: bool, style: Style) -> None:
     shown = maps(signed)
     shown[0] = 0  # a map that says nothing leaves the image as it is
-    pictures = np.rint(overlay(images(), shown, signed)).transpose(0, 2, 3, 1)
+    light = overlay(images(), shown, signed, style) + 0.5  # halves go up, as in a picture
+    pictures = np.floor(light).transpose(0, 2, 3, 1)
     for picture, image, heat in zip(pictures, images(), shown, strict=True):
         pixels = np.rint(255 * image).astype(np.uint8).transpose(1, 2, 0)
-        seen = rendering.overlay(pixels, heat, signed, SIDE, note=False)
+        seen = rendering.overlay(pixels, heat, signed, SIDE, note=False, style=style)
         apart = np.abs(picture - seen)  # sums in another precision may round the other way
         assert apart.max() <= 1
         assert (apart > 0).mean() <= 0.01

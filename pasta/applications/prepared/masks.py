@@ -234,7 +234,7 @@ def share_out(groups: Sequence[Group], number: int) -> list[tuple[Group, int]]:
 
 def describe_drawing(settings: Any) -> dict[str, Any]:
     """How a map is drawn for an encoder, from the embedding's parameters or a scorer's card."""
-    return {"image": settings.image, "blur": settings.blur}
+    return {"image": settings.image, "style": settings.style, "blur": settings.blur}
 
 
 def load_masks(

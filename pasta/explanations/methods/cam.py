@@ -173,7 +173,9 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
     functioning="perturbation",
     doi="10.1109/CVPRW50498.2020.00020",
     needs_layer=True,
-    passes=lambda _, sizes: Passes(forward=sizes.channels),
+    passes=lambda settings, sizes: Passes(
+        forward=min(settings.channels or sizes.channels, sizes.channels)
+    ),
 )
 def scorecam(given: Given) -> Tensor:
     """Activations, weighed by the scores of what they show of the image."""

@@ -88,6 +88,7 @@ def export(
     configuration). A release for people who do not have the explanations needs `--pictures`,
     which takes a tenth of a second for each sample.
     """
+    from pasta.config import load_params
     from pasta.errors import PastaError
     from pasta.layout import explained_groups
     from pasta.studies.batches import merged, project_batches
@@ -98,7 +99,8 @@ def export(
     if annotations["votes"].empty:
         raise PastaError("there are no votes yet; `pasta study ratings import FILE` stores some")
     groups = explained_groups(root) if pictures else []
-    write_exports(annotations, out, form, study, protocol, groups)
+    style = load_params().embedding.style
+    write_exports(annotations, out, form, study, protocol, groups, style)
     typer.echo(f"wrote {len(annotations['votes']):,} votes to {out}")
 
 
@@ -108,11 +110,13 @@ def tasks(
     out: Annotated[Path, typer.Option(help="a new folder for tasks.json, config.xml, pictures")],
 ) -> None:
     """Prepare a Label Studio project: the tasks of a plan with their pictures, and its form."""
+    from pasta.config import load_params
     from pasta.layout import explained_groups
     from pasta.studies.ratings.exporting import write_project
 
     _, protocol, root = _study()
-    number = write_project(plan_file, out, explained_groups(root), protocol)
+    style = load_params().embedding.style
+    number = write_project(plan_file, out, explained_groups(root), protocol, style)
     typer.echo(f"wrote {number} tasks, their pictures and the labelling configuration to {out}")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from pasta.errors import InputError
+from pasta.explanations.settings import Style
 from pasta.explanations.stored import STRENGTHS
 from pasta.json_files import new_folder
 from pasta.layout import Group
@@ -38,14 +39,16 @@ def write_exports(
     study: Study,
     protocol: Protocol,
     groups: Sequence[Group],
+    style: Style = "pasta",
 ) -> None:
     """Write one format into a new folder, or ``all`` into folders of their own below it.
 
-    ``groups`` have the pictures of a release; without them only its JSON is written.
+    ``groups`` have the pictures of a release, drawn in a ``style``; without them only its JSON is
+    written.
     """
     writers: dict[str, Callable[[Path], None]] = {
         "tidy": lambda place: write_tidy(study, annotations, place),
-        "released": lambda place: _released(annotations, place, protocol, groups),
+        "released": lambda place: _released(annotations, place, protocol, groups, style),
         "label_studio": lambda place: _label_studio(annotations, place, protocol),
     }
     if form != "all":
@@ -57,13 +60,13 @@ def write_exports(
 
 
 def _released(
-    annotations: Frames, place: Path, protocol: Protocol, groups: Sequence[Group]
+    annotations: Frames, place: Path, protocol: Protocol, groups: Sequence[Group], style: Style
 ) -> None:
     if not groups:
         write_released(annotations, place, protocol.version)
         return
     samples = annotations["votes"]["sample_id"].nunique()
-    views = Views(groups)
+    views = Views(groups, style)
     with bar("pictures", samples, "samples") as line:
 
         def rated(sample: str) -> Rated:
@@ -80,10 +83,16 @@ def _label_studio(annotations: Frames, place: Path, protocol: Protocol) -> None:
         write_labelling_config(protocol, temporary / CONFIGURATION)
 
 
-def write_project(plan_file: Path, out: Path, groups: Sequence[Group], protocol: Protocol) -> int:
+def write_project(
+    plan_file: Path,
+    out: Path,
+    groups: Sequence[Group],
+    protocol: Protocol,
+    style: Style = "pasta",
+) -> int:
     """Write the folder of a project, all or nothing; returns the number of tasks."""
     plan = read_plan(plan_file)
-    views = Views(groups)
+    views = Views(groups, style)
     samples = list(dict.fromkeys(plan["sample_id"]))
     unknown = [one for one in samples if one not in views]
     if unknown:

@@ -16,6 +16,7 @@ from pasta.contracts import Table
 from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.rendering import concept_bars, overlay
+from pasta.explanations.settings import Style
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import PUBLISHED, Technique
 from pasta.layout import Group
@@ -72,8 +73,8 @@ def published(explanations: pd.DataFrame) -> pd.DataFrame:
 class Views:
     """What people see of the samples of several groups."""
 
-    def __init__(self, groups: Iterable[Group]) -> None:
-        self._explained = [_Explained(group) for group in groups]
+    def __init__(self, groups: Iterable[Group], style: Style = "pasta") -> None:
+        self._explained = [_Explained(group, style) for group in groups]
 
     @cached_property
     def _places(self) -> dict[str, _Explained]:
@@ -104,7 +105,8 @@ class Views:
 class _Explained:
     """The stored explanations of a group, and what they explain."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: Group, style: Style) -> None:
+        self.style = style
         self.stored, self.dataset = (
             StoredExplanations(group.explanations),
             open_dataset(group.images),
@@ -135,7 +137,7 @@ class _Explained:
             own = dict(zip(names, values[row].tolist(), strict=True))
             return View(image, own, concept_bars(names, values[row]))
         raw, shown = self.stored.maps(technique)[row], self.stored.shown(technique, [row])[0]
-        return View(image, raw, overlay(image, shown, technique.signed))
+        return View(image, raw, overlay(image, shown, technique.signed, style=self.style))
 
 
 def box_values(groups: Iterable[Group], boxes: pd.DataFrame) -> pd.DataFrame:
