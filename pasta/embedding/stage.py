@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.config import Params
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
 from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
@@ -140,6 +141,7 @@ class EmbedUnit:
     kind: str  # saliency, concept or handcrafted
     settings: EmbeddingParams
     root: Path  # of the project
+    params: Params | None = None  # of it, for those who explain again
 
     @property
     def name(self) -> str:
@@ -148,10 +150,17 @@ class EmbedUnit:
 
 
 def embed_groups(
-    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path, say: Say = silent
+    groups: Sequence[Group],
+    variants: Sequence[EmbeddingParams],
+    root: Path,
+    say: Say = silent,
+    params: Params | None = None,
 ) -> pd.DataFrame:
-    """Write the vectors of all explanations in every way; returns the seconds of each unit."""
-    units = units_of(groups, variants, root)
+    """Write the vectors of all explanations in every way; returns the seconds of each unit.
+
+    ``params`` are needed where handcrafted features are of images that are explained again.
+    """
+    units = units_of(groups, variants, root, params)
     inputs = [folder for group in groups for folder in (group.explanations, group.images)]
     if (root / FOLDER).is_dir():
         inputs.append(root / FOLDER)
@@ -167,7 +176,10 @@ def embed_groups(
 
 
 def units_of(
-    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path
+    groups: Sequence[Group],
+    variants: Sequence[EmbeddingParams],
+    root: Path,
+    params: Params | None = None,
 ) -> list[EmbedUnit]:
     """What is to be done; variants that show the same of a kind of explanation are one."""
     found: dict[tuple[str, str, Group], EmbedUnit] = {}
@@ -175,7 +187,7 @@ def units_of(
         for settings in variants:
             own = HANDCRAFTED if settings.encoder == HANDCRAFTED else kind
             for group in groups:
-                unit = EmbedUnit(group, own, settings, root)
+                unit = EmbedUnit(group, own, settings, root, params if own != kind else None)
                 found.setdefault((own, unit.name, group), unit)
     return list(found.values())
 
@@ -185,7 +197,7 @@ def embed_unit(unit: EmbedUnit) -> Arrays:
     started = time.perf_counter()
     known: dict[str, Any]
     if unit.kind == HANDCRAFTED:
-        found = handcrafted_features(unit.group, unit.settings.handcrafted)
+        found = handcrafted_features(unit.group, unit.settings.handcrafted, unit.params, unit.root)
         known = {"encoder": identity(unit.settings.handcrafted)}
     else:
         encoder = _encoder(unit.settings, unit.root)
