@@ -19,6 +19,7 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
+from pasta.scoring.facts import scorer_facts
 from pasta.scoring.material import collect
 from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
@@ -72,6 +73,8 @@ def main() -> None:
     track(wanted, results, [labels, votes, *(group.embeddings for group in every)], spent)
     started = time.perf_counter()
     material = collect(every, known)
+    facts = scorer_facts(material, params)
+    facts.to_csv(root / DATA / "score" / "facts.csv", index=False, lineterminator="\n")
     size = material.embedded(params.embedding)[0].encoder["size"]
     looks = describe_images(every, size, params.scoring.public.described)
     public = train_public(material, params, looks)

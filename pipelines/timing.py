@@ -22,7 +22,8 @@ def main() -> None:
     every, embedding = groups(params, root), params.embedding
     started = time.perf_counter()
     with lines("timing") as say:
-        found = measure_seconds(every, embedding, params.scoring, root, say)
+        seed = params.seeds.training
+        found = measure_seconds(every, embedding, params.scoring, root, seed, say)
     with store.atomic(root / SECONDS) as temporary:
         found.to_csv(temporary, index=False, lineterminator="\n")
     with tracked_run(

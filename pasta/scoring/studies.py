@@ -24,7 +24,7 @@ from analysis.splits import corrected_t_test
 from pasta import store, tables
 from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.stored import HANDCRAFTED
+from pasta.embedding.stored import GIVEN, HANDCRAFTED
 from pasta.layout import Group
 from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
@@ -67,6 +67,12 @@ class Setup:
                 mode="json", exclude={"handcrafted", "variants"}
             ),
         }
+
+    @property
+    def encoder(self) -> str:
+        """The encoder's name, which says of random weights that they are."""
+        name, weights = self.embedding.encoder, self.embedding.weights
+        return f"{name}-with-random-weights" if weights.partition(":")[0] == "random" else name
 
     def answers(self, other: Setup) -> bool:
         """Whether the results of another setup are among those of this one."""
@@ -144,6 +150,8 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
             {"text": "sentence", "template": more.template},
         ),
     ]
+    if shown.encoder == GIVEN:  # nothing else can be shown to vectors
+        changes = []
     for study, level, change in changes:
         own = shown.model_copy(update=change)
         yield replace(first, study=study, level=level, embedding=own)
@@ -283,7 +291,7 @@ def run_setup(
         here = samples.iloc[part.test].assign(seed=seed)
         predicted.append(list_predictions(answer, test, setup.questions, here))
     measured = pd.concat(frames, ignore_index=True).assign(
-        scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
+        scorer=setup.scorer, encoder=setup.encoder, split=setup.split
     )
     return measured, pd.concat(predicted, ignore_index=True)
 
@@ -347,7 +355,7 @@ _TITLES = {
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
 }
-KEYS = ("study", "level", "question", "measure")
+KEYS = ("study", "level", "scorer", "encoder", "question", "measure")
 _SHOWN = ("mse", "qwk", "spearman", "coverage")
 
 

@@ -29,7 +29,13 @@ PERTURBATION_TITLES = {
     "uniform": "uniform noise",
     "gaussian": "Gaussian noise",
 }
-_METRIC_TITLES = {"max_sensitivity": "MaxSensitivity", "road": "ROAD", "iou": "IoU", "mae": "MAE"}
+_METRIC_TITLES = {
+    "max_sensitivity": "MaxSensitivity",
+    "max_sensitivity_absolute": "MaxSensitivity, not normalised",
+    "road": "ROAD",
+    "iou": "IoU",
+    "mae": "MAE",
+}
 SCORERS = {
     **TITLES,
     LEAVE_ONE_OUT: "one annotator",
