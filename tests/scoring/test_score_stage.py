@@ -81,6 +81,9 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     assert set(first) == {
         "pipelines/data/score/score_results.parquet",
         "pipelines/data/score/summary.csv",
+        "pipelines/data/score/centre.csv",
+        "pipelines/data/score/beside/pasta-mlp/scorer.json",
+        "pipelines/data/score/beside/pasta-mlp/weights.safetensors",
         "pipelines/data/score/facts.csv",
         "pipelines/data/score/differences.csv",
         "pipelines/data/score/predictions.csv",
