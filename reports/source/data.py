@@ -25,6 +25,7 @@ from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report
 
 VOTES, SCORE, HEADLINES = f"votes/{NAME}", "score", "headlines"
+SECONDS = FIGURES.parent / "seconds.csv"  # of the score on some machine; in git
 COMPARED = "compared"  # the numbers of two versions
 ANALYSES = tuple(
     f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
@@ -86,7 +87,11 @@ class Data:
     @cached_property
     def replication(self) -> pd.DataFrame:
         """Every number that the papers print, beside ours."""
-        return replication_table(self.published, beside_papers(self.parts, self.applications))
+        ours = beside_papers(self.parts, self.applications)
+        file = self.root / SECONDS
+        if file.is_file():
+            ours["seconds"] = pd.read_csv(file)
+        return replication_table(self.published, ours)
 
     @cached_property
     def source(self) -> Source:
