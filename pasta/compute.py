@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -29,6 +30,8 @@ Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 # Device and precision
 
+_CHOSEN: ContextVar[torch.device | None] = ContextVar("device", default=None)
+
 
 def device() -> torch.device:
     """The device that this process computes on.
@@ -36,6 +39,9 @@ def device() -> torch.device:
     >>> device().type in ("cpu", "cuda", "mps")
     True
     """
+    chosen = _CHOSEN.get()
+    if chosen is not None:
+        return chosen
     wanted = machine().device
     if wanted == "auto":
         wanted = "cuda" if torch.cuda.is_available() else "cpu"
@@ -48,6 +54,16 @@ def device() -> torch.device:
     if missing:
         raise PastaError(f"the device is set to {wanted!r}, but torch finds no {kind} device here")
     return torch.device(wanted)
+
+
+@contextmanager
+def using(where: torch.device) -> Iterator[None]:
+    """Compute on another device than the machine's settings say, for as long as this is open."""
+    before = _CHOSEN.set(where)
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(before)
 
 
 def place(thing: Placed, where: torch.device | None = None) -> Placed:

@@ -10,6 +10,7 @@ DATA = Path("pipelines/data")
 FIGURES = Path("reports/figures")
 HEADLINES = Path("reports/headlines.json")
 NUMBERS = Path("reports/numbers")  # a table for each topic, in git
+SECONDS = Path("reports/seconds.csv")  # how long the score takes; nothing is made from it
 BEFORE = Path("reports/before.csv")  # the numbers that overview.pdf compares with
 LOCK = Path("dvc.lock")
 TIMINGS = DATA / "timings"  # ignored by git, in no stage's outputs

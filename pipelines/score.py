@@ -51,9 +51,9 @@ def main() -> None:
     require_tracking()
     limit_threads()
     root, params = project_root(), load_params()
-    folder, every = root / DATA / "votes" / NAME, groups(params, root)
-    labels, votes = folder / "labels.parquet", folder / "votes.parquet"
-    source = read_source(folder)
+    given_votes, every = root / DATA / "votes" / NAME, groups(params, root)
+    labels, votes = given_votes / "labels.parquet", given_votes / "votes.parquet"
+    source = read_source(given_votes)
     tables_read = [labels, *(group.explanations / TABLE for group in every)]
     inputs = [votes, *tables_read, *(group.embeddings for group in every)]
     wanted = setups(params.embedding, params.scoring)
@@ -64,7 +64,7 @@ def main() -> None:
             results, predicted = run_setups(
                 every, labels, wanted, params.scoring, tell, kept, spent
             )
-        annotators = store.read(folder / "annotators.parquet", ANNOTATORS)
+        annotators = store.read(given_votes / "annotators.parquet", ANNOTATORS)
         others = people(pool_anonymous(given, annotators), known, params.annotations.ties)
         results = pd.concat([results, others], ignore_index=True)
         note = "Votes are simulated." if given["simulated"].any() else ""
@@ -84,9 +84,8 @@ def main() -> None:
     own = params.scoring.public
     save_public(public, params, md5s, reached.get(own.scorer, {}), root / FOLDER, encoder)
     for one in beside:
-        save_public(
-            one, params, md5s, reached.get(one.scorer, {}), root / BESIDE / one.scorer, encoder
-        )
+        folder = root / BESIDE / one.scorer
+        save_public(one, params, md5s, reached.get(one.scorer, {}), folder, None)
     with tracked_run(
         "scorers",
         "score",

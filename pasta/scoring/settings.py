@@ -139,6 +139,12 @@ class PublicParams(Section):
     described: Count = 500  # images of each dataset that say what familiar images look like
 
 
+class TimingParams(Section):
+    """The stage `timing`: seconds of embedding, training and inference (P1, Table 2)."""
+
+    explanations: Count = 256  # at least, where there are as many; P1: 2,200
+
+
 SCORERS = (
     *("constant", "global-mean", "handcrafted", "handcrafted-pasta"),
     *("pasta-linear", "pasta-mlp", "ordinal"),
@@ -179,3 +185,4 @@ class ScoringParams(Section):
     baselines: BaselineParams = BaselineParams()
     studies: StudiesParams = StudiesParams()
     public: PublicParams = PublicParams()
+    timing: TimingParams = TimingParams()

@@ -95,7 +95,8 @@ def test_a_run_with_other_workers_makes_the_same_bytes(
         runner(again)("pasta", "workers", "dvc", "repro")
     first, second = locked_md5s(project), locked_md5s(again)
     assert first.keys() == second.keys() and len(first) > 30
-    assert {path for path in first if first[path] != second[path]} == set()
+    differing = {path for path in first if first[path] != second[path]}
+    assert differing <= {"reports/seconds.csv"}  # the one table that holds a clock
 
 
 def test_there_is_one_run_per_classifier_with_the_md5s_of_its_data(

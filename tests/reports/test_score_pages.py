@@ -87,7 +87,7 @@ def test_the_range_the_ceiling_and_who_is_better(document: Report) -> None:
     [leader] = content["leaders"]
     assert leader == {
         "question": "Q2",
-        "scorers": ["handcrafted features (0.24 [0.18, 0.30] more)"],
+        "scorers": ["handcrafted features, ridge (0.24 [0.18, 0.30] more)"],
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pasta import compute
 from pasta.scoring import baselines, neural  # noqa: F401 (they register themselves)
 from pasta.scoring.base import SCORERS, Fitted, Rated
 from pasta.scoring.evaluation import quadratic_kappa, star_counts
@@ -19,6 +20,7 @@ from pasta.scoring.settings import LINEAR, MLP, PenaltyParams
 from pasta.seeds import generator
 from tests.scoring.planted import rated
 
+compute.limit_threads()
 WIDTH, LENGTH = 1024, 21.0
 VALIDATION, TEST = 600, 2000
 CLOSE = 0.03  # of quadratic kappa
