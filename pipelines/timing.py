@@ -1,4 +1,4 @@
-"""DVC stage `timing`: how long the score takes on this machine; nothing depends on its table."""
+"""DVC stage `timing`: how long the score takes on this machine; it runs on request only."""
 
 from __future__ import annotations
 

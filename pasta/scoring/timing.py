@@ -1,9 +1,9 @@
 """How long embedding, training and inference take, on every kind of device here (P1, Table 2).
 
-Seconds depend on the machine, so nothing else depends on them: they stand in a table of their own
-and in MLflow. The encoder is opened and warmed up before the clock starts. Ratings are drawn at
-random: how long a network trains depends on their number, not on what they say, so that new votes
-do not make anybody measure again.
+Seconds depend on the machine, so they are taken on request; they stand in a table of their own and
+in MLflow, and the replication sets them beside P1's. The encoder is opened and warmed up before the
+clock starts. Ratings are drawn at random: how long a network trains depends on their number, not on
+what they say, so that new votes do not make anybody measure again.
 """
 
 from __future__ import annotations

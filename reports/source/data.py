@@ -13,7 +13,7 @@ from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.errors import PastaError
-from pasta.paths import DATA, FIGURES, PARAMS
+from pasta.paths import DATA, FIGURES, PARAMS, SECONDS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
@@ -25,7 +25,6 @@ from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report
 
 VOTES, SCORE, HEADLINES = f"votes/{NAME}", "score", "headlines"
-SECONDS = FIGURES.parent / "seconds.csv"  # of the score on some machine; in git
 COMPARED = "compared"  # the numbers of two versions
 ANALYSES = tuple(
     f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
