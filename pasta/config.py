@@ -25,13 +25,13 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from pasta.applications.settings import ApplicationsParams
-from pasta.datasets.settings import DatasetParams
+from pasta.datasets.settings import DatasetParams, ReleaseParams
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.explanations.settings import ExplanationParams
 from pasta.git import committed
 from pasta.metrics.settings import MeasureParams
-from pasta.models.settings import ClipParams, ModelsParams
+from pasta.models.settings import ClipParams, ModelsParams, is_random
 from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
@@ -41,6 +41,7 @@ from pasta.studies.ratings.settings import AnnotationParams
 DEMO = "demo"
 DROP = "~drop"
 EXTENDS = "extends"
+JOINT = "-"  # between the names of profiles that are laid one over the other
 
 
 class AnalysisParams(Section):
@@ -76,6 +77,7 @@ class Params(Section):
     seeds: SeedParams
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
+    release: ReleaseParams = ReleaseParams()  # where datasets of the source `released` are
     clip: ClipParams
     groups: dict[str, str]  # of classifiers, with the dataset of each
     models: dict[str, ModelsParams]  # of each group
@@ -105,6 +107,19 @@ class Params(Section):
                     f"datasets: {', '.join(self.datasets)}"
                 )
         return self
+
+    @property
+    def random_weights(self) -> list[str]:
+        """Classifiers, encoders and towers with random weights in place of pretrained ones."""
+        embedding, towers = self.embedding, self.applications.backbones.towers
+        every = [
+            *(pair for section in self.models.values() for pair in section.weights.items()),
+            (f"CLIP {self.clip.architecture}", self.clip.weights),
+            (embedding.encoder, embedding.weights),
+            *embedding.variants.encoders.items(),
+            *((f"tower {tower.name}", tower.weights) for tower in towers),
+        ]
+        return list(dict.fromkeys(name for name, weights in every if is_random(weights)))
 
     def _numbers_per_dataset(self) -> dict[str, Mapping[str, int]]:
         """The settings with a number for each dataset, by their keys."""
@@ -192,17 +207,33 @@ def profile_names(root: Path) -> list[str]:
     return [DEMO, *sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))]
 
 
-def profile_text(name: str, root: Path) -> str:
-    """The whole ``params.yaml`` of a profile, as text."""
+def profile_text(
+    names: str | Sequence[str], root: Path, release: Mapping[str, Any] | None = None
+) -> str:
+    """The whole ``params.yaml`` of a profile, as text.
+
+    Parameters
+    ----------
+    names
+        A profile, or several that are laid one over the other: ``["released", "ci"]``.
+    root
+        Of the project.
+    release
+        What replaces the section ``release``, such as ``{"root": "/data/PASTA"}``.
+    """
+    laid = [names] if isinstance(names, str) else list(names)
+    files = [file for name in laid for file in _files(name, root)]
     base = demo_text(root)
-    files = _files(name, root)
-    if not files:
+    if not files and release is None:
         return base
-    merged: Mapping[str, Any] = parse_yaml(root / PARAMS, base)
+    merged: dict[str, Any] = parse_yaml(root / PARAMS, base)
     for file in files:
         changes = parse_yaml(file, file.read_text())
         merged = overlay(merged, {key: changes[key] for key in changes if key != EXTENDS})
-    return _header(files) + dump_yaml(merged)
+    merged["profile"] = JOINT.join(laid)
+    if release is not None:
+        merged["release"] = dict(release)
+    return _header(merged["profile"], files) + dump_yaml(merged)
 
 
 def _files(name: str, root: Path, above: tuple[str, ...] = ()) -> list[Path]:
@@ -252,10 +283,10 @@ def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _header(files: Sequence[Path]) -> str:
+def _header(profile: str, files: Sequence[Path]) -> str:
     names = ", ".join(str(PROFILES / file.name) for file in files)
     return (
-        f"# The profile {files[-1].stem!r}: {names}\n"
+        f"# The profile {profile!r}: {names}\n"
         f"# laid over the demo's {PARAMS}, whose comments say what the keys mean.\n"
         f"# `pasta profile use {DEMO}` brings that file back.\n"
     )

@@ -14,6 +14,7 @@ SECONDS = Path("reports/seconds.csv")  # how long the score takes on some machin
 BEFORE = Path("reports/before.csv")  # the numbers that overview.pdf compares with
 LOCK = Path("dvc.lock")
 TIMINGS = DATA / "timings"  # ignored by git, in no stage's outputs
+VECTORS = Path("pipelines/vectors")  # that the user brings
 PROFILES = Path("pipelines/profiles")
 PARAMS = Path("params.yaml")
 

@@ -1,4 +1,4 @@
-"""DVC stage `timing`: how long the score takes on this machine; it runs on request only."""
+"""DVC stage `timing`: how long the score takes on this machine; nothing depends on its table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def main() -> None:
     every, embedding = groups(params, root), params.embedding
     started = time.perf_counter()
     with lines("timing") as say:
-        found = measure_seconds(every, embedding, params.scoring, root, say)
+        seed = params.seeds.training
+        found = measure_seconds(every, embedding, params.scoring, root, seed, say)
     with store.atomic(root / SECONDS) as temporary:
         found.to_csv(temporary, index=False, lineterminator="\n")
     with tracked_run(

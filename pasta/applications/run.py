@@ -14,6 +14,7 @@ from pasta.applications.backbones import ALL, Backbones, run_backbones
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import ELSEWHERE, MEAN, run_mixture
 from pasta.applications.pareto import run_pareto
+from pasta.applications.prepared.base import why_nothing
 from pasta.applications.report_pictures import (
     backbones_sheet,
     before_after,
@@ -127,7 +128,11 @@ def run_application(name: str, project: Project, out: Path) -> None:
             "encoder": params.embedding.encoder,
         },
     ) as run:
-        found, pictures = work(project, run)
+        reason = None if name == "mixture" else why_nothing(project.data / reads[0])
+        if reason is None:
+            found, pictures = work(project, run)
+        else:
+            found, pictures = {"missing": pd.DataFrame([{"section": name, "why": reason}])}, {}
         store.write_csvs(found, out)
         run.log_metrics(application_metrics(name, found))
         for picture, pixels in pictures.items():
@@ -141,6 +146,8 @@ def application_metrics(name: str, found: Mapping[str, pd.DataFrame]) -> dict[st
 
     In predicted stars (score), in faithfulness and, with simulated raters, in true quality.
     """
+    if "missing" in found:
+        return {}
     match name:
         case "mixture":
             rows = found["comparison"]

@@ -54,7 +54,7 @@ class TowerParams(Section):
     name: str  # in tables and figures
     width: Count | None = None  # channels of the first stage of a tower that is distilled here
     architecture: str | None = None  # that open_clip knows
-    weights: str | None = None  # an open_clip tag, or a file
+    weights: str | None = None  # an open_clip tag, a file, or random
 
     @model_validator(mode="after")
     def _distilled_or_opened(self) -> TowerParams:

@@ -21,7 +21,8 @@ class HandcraftedParams(Section):
     shrinkage: Fraction = 0.5  # of the Gaussians' covariances, 0 none, 1 a sphere
 
 
-Shown = Literal["overlay", "masked", "blur"]
+# seen: the pictures that people saw, as they are; an overlay where they are drawn here
+Shown = Literal["seen", "overlay", "masked", "blur"]
 
 
 class VariantsParams(Section):
@@ -40,8 +41,10 @@ class VariantsParams(Section):
 class EmbeddingParams(Section):
     """The encoder of explanations, and what it is shown of them."""
 
-    encoder: str = "tiny-clip"  # a registered encoder, see pasta.embedding.encoders
-    # trained (tiny-clip), an open_clip tag, a model of the hub, a file or a folder
+    # a registered encoder, see pasta.embedding.encoders, or given: vectors of pipelines/vectors
+    encoder: str = "tiny-clip"
+    # trained (tiny-clip), an open_clip tag, a model of the hub, a file, a folder, or random;
+    # the name of given vectors
     weights: str = "trained"
     image: Shown = "overlay"  # what stands for a saliency map
     blur: Positive = 0.05  # standard deviation of the blur, as a part of the image's side

@@ -20,20 +20,37 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.datasets.files.images import decode
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
 from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.encoders import ENCODERS, Encoder, about, sentence_vectors
+from pasta.embedding.encoders import (
+    ENCODERS,
+    Encoder,
+    about,
+    pictures,
+    sentence_vectors,
+    squared,
+)
+from pasta.embedding.given import given_once, given_vectors, last_written
 from pasta.embedding.handcrafted import handcrafted_features, identity
 from pasta.embedding.sentences import pieces, top_concepts
 from pasta.embedding.settings import EmbeddingParams
-from pasta.embedding.stored import HANDCRAFTED, Floats, array_folder, techniques_of, write_vectors
+from pasta.embedding.stored import (
+    GIVEN,
+    HANDCRAFTED,
+    Floats,
+    array_folder,
+    techniques_of,
+    write_vectors,
+)
 from pasta.errors import InputError, PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.models.base import silent
 from pasta.models.clip import FOLDER, WEIGHTS
+from pasta.paths import VECTORS
 from pasta.resume import Arrays, kept_units
 
 
@@ -86,6 +103,11 @@ class Renderer:
 
     def pictures(self, technique: Technique, chosen: pd.DataFrame) -> inputs.Bytes:
         """What stands for some saliency maps."""
+        if self.settings.image == "seen":
+            names = chosen["image_id"].astype(str)
+            files = [self.stored.seen(technique, name) for name in names]
+            if all(file is not None for file in files):
+                return np.concatenate([self._picture(file) for file in files if file is not None])
         maps = self.stored.shown(technique, chosen["row"].tolist())
         index = np.array([self._shown[name] for name in chosen["image_id"]], dtype=np.int64)
         sides = self._images.shape[2:]
@@ -97,6 +119,12 @@ class Renderer:
             )
         soft = self._soft[index] if self.settings.image == "blur" else None
         return inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
+
+    def _picture(self, file: Path) -> inputs.Bytes:
+        """A picture that people saw, whole, at the size of the image tower."""
+        pixels = np.asarray(decode(file)).transpose(2, 0, 1)[None]
+        whole = squared(pictures(torch.from_numpy(np.ascontiguousarray(pixels))), self.encoder.size)
+        return compute.to_numpy((whole * 255).round().to(torch.uint8))
 
     def _concepts(self, technique: Technique, rows: NDArray[np.int64]) -> Floats:
         names, table = self.stored.concepts(technique)
@@ -137,7 +165,7 @@ class EmbedUnit:
     """Vectors of one folder of a group."""
 
     group: Group
-    kind: str  # saliency, concept or handcrafted
+    kind: str  # saliency, concept, handcrafted or given
     settings: EmbeddingParams
     root: Path  # of the project
 
@@ -153,8 +181,7 @@ def embed_groups(
     """Write the vectors of all explanations in every way; returns the seconds of each unit."""
     units = units_of(groups, variants, root)
     inputs = [folder for group in groups for folder in (group.explanations, group.images)]
-    if (root / FOLDER).is_dir():
-        inputs.append(root / FOLDER)
+    inputs += [root / place for place in (FOLDER, VECTORS) if (root / place).is_dir()]
     spent = []
     with kept_units("embed", inputs) as kept:
         for place, arrays in compute.map_units(embed_unit, units, kept):
@@ -182,7 +209,7 @@ def different_ways(variants: Sequence[EmbeddingParams]) -> list[tuple[str, Embed
     found: dict[tuple[str, str], EmbeddingParams] = {}
     for kind in KINDS:
         for settings in variants:
-            own = HANDCRAFTED if settings.encoder == HANDCRAFTED else kind
+            own = settings.encoder if settings.encoder in (HANDCRAFTED, GIVEN) else kind
             found.setdefault((own, array_folder(settings, own)), settings)
     return [(kind, settings) for (kind, _), settings in found.items()]
 
@@ -190,10 +217,14 @@ def different_ways(variants: Sequence[EmbeddingParams]) -> list[tuple[str, Embed
 def embed_unit(unit: EmbedUnit) -> Arrays:
     """Vectors of each technique, and what made them."""
     started = time.perf_counter()
-    known: dict[str, Any]
+    known: dict[str, Any] = {}
     if unit.kind == HANDCRAFTED:
         found = handcrafted_features(unit.group, unit.settings.handcrafted)
         known = {"encoder": identity(unit.settings.handcrafted)}
+    elif unit.kind == GIVEN:
+        name = unit.settings.weights
+        given = given_once(name, unit.root, last_written(name, unit.root))
+        found, known["encoder"] = given_vectors(unit.group, given)
     else:
         encoder = _encoder(unit.settings, unit.root)
         found = kind_vectors(unit.group, unit.kind, encoder, unit.settings)

@@ -28,8 +28,9 @@ from pasta.errors import InputError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
+from pasta.models.settings import with_seed
 
-HANDCRAFTED, ENCODER = "handcrafted", "encoder.json"
+HANDCRAFTED, GIVEN, ENCODER = "handcrafted", "given", "encoder.json"
 Floats = NDArray[np.float32]
 
 
@@ -57,9 +58,12 @@ def variant(settings: EmbeddingParams, kind: str) -> str:
 
 
 def array_folder(settings: EmbeddingParams, kind: str) -> str:
-    """The name of the folder with vectors of one kind; handcrafted features have no variants."""
-    if settings.encoder == HANDCRAFTED:
-        return HANDCRAFTED
+    """The name of the folder with vectors of one kind.
+
+    Handcrafted features and vectors that were given have no variants.
+    """
+    if settings.encoder in (HANDCRAFTED, GIVEN):
+        return settings.encoder
     return f"{settings.encoder}.{variant(settings, kind)}"
 
 
@@ -112,22 +116,26 @@ def _slug(template: str) -> str:
     return f"{words}-{number}" if words else number
 
 
-def variants(settings: EmbeddingParams) -> list[EmbeddingParams]:
-    """All ways of embedding that the parameters ask for, the usual one first, none twice."""
+def variants(settings: EmbeddingParams, seed: int = 0) -> list[EmbeddingParams]:
+    """All ways of embedding that the parameters ask for, the usual one first, none twice.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
     more = settings.variants
+    shown = settings.encoder != GIVEN  # of given vectors nobody knows what else would be seen
     changes: list[dict[str, Any]] = [
         {},
-        *({"image": image} for image in more.images),
-        *({"n_top": number} for number in more.n_top),
-        {"text": "sentence", "template": ""},
-        {"text": "sentence", "template": more.template},
-        *([{"text": "weighted"}] if more.weighted else []),
+        *({"image": image} for image in more.images if shown),
+        *({"n_top": number} for number in more.n_top if shown),
+        *({"text": "sentence", "template": words} for words in ("", more.template) if shown),
+        *([{"text": "weighted"}] if more.weighted and shown else []),
         *({"encoder": name, "weights": weights} for name, weights in more.encoders.items()),
         {"encoder": HANDCRAFTED},
     ]
     found: list[EmbeddingParams] = []
     for change in changes:
         changed = settings.model_copy(update=change)
+        changed = changed.model_copy(update={"weights": with_seed(changed.weights, seed)})
         if changed not in found:
             found.append(changed)
     return found

@@ -40,6 +40,13 @@ class RiseParams(Section):
     keep: Fraction = 0.5  # probability that a cell stays visible
 
 
+class ScoreCamParams(Section):
+    """ScoreCAM."""
+
+    # only so many channels, those that vary most (Faster Score-CAM); null takes all
+    channels: Count | None = None
+
+
 class ConceptLimeParams(Section):
     """LIME on concept scores."""
 
@@ -135,6 +142,7 @@ class MethodsParams(OpenSection):
     lime: LimeParams = LimeParams()
     shap: ShapParams = ShapParams()
     rise: RiseParams = RiseParams()
+    scorecam: ScoreCamParams = ScoreCamParams()
     lime_cbm: ConceptLimeParams = ConceptLimeParams()
     shap_cbm: ConceptShapParams = ConceptShapParams()
     rise_cbm: ConceptRiseParams = ConceptRiseParams()

@@ -40,6 +40,7 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.settings import MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
+from pasta.models.checkpoint import trained_models
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
 from pasta.sections import for_dataset
@@ -220,8 +221,10 @@ def measure_group(
         METHODS.entry(method)
     for name in settings.images:
         METRICS.entry(name)
-    wanted = list_wanted(settings)
     subjects = Subjects(group, params, root)
+    wanted = list_wanted(settings)
+    if not trained_models(group.models):
+        wanted = [one for one in wanted if _needs_maps_only(one)]
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
     with kept_units(f"measure@{group.key}", inputs) as kept:
         source = Source(group, root, kept.folder.name, settings, params)
@@ -283,7 +286,7 @@ def plan_work(
     for backbone in dict.fromkeys(one.backbone for one in techniques):
         ours = [one for one in techniques if one.backbone == backbone]
         chosen = [one for one in ours if one.method not in settings.not_again]
-        long = [one for one in chosen if _is_perturbation(one)]
+        long = [one for one in chosen if again and _is_perturbation(one)]
         plans += [(backbone, (one.method,), again) for one in long]
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
@@ -335,8 +338,8 @@ def measure_unit(unit: Unit) -> Arrays:
     subjects = _open_subjects(unit.source)
     settings, params = unit.source.settings, unit.source.params
     ours = {one: subjects.of(one, unit.backbone, unit.images) for one in unit.methods}
-    view = subjects.view(unit.backbone)
-    again = Again(view, unit.methods, params, subjects.modality)
+    view = subjects.view(unit.backbone) if trained_models(unit.source.group.models) else None
+    again = None if view is None else Again(view, unit.methods, params, subjects.modality)
     stop = min(unit.rows[1], max(map(len, ours.values())))
     step = _count_images_at_once(unit, subjects)
     parts: list[pd.DataFrame] = []
@@ -346,7 +349,9 @@ def measure_unit(unit: Unit) -> Arrays:
             part = slice(start, min(start + step, stop, len(subject)))
             if part.start >= part.stop:
                 continue
-            more: Any = {"model": view.network, "explainer": again.explainer(method)}
+            more: Any = {}
+            if view is not None and again is not None:
+                more = {"model": view.network, "explainer": again.explainer(method)}
             found = measure(
                 unit.wanted,
                 replace(subject, **more, memory=memory).part(part),
@@ -356,7 +361,8 @@ def measure_unit(unit: Unit) -> Arrays:
             )
             key, samples = f"{method}/{unit.backbone}", subject.samples[part]
             parts += [_make_rows(key, samples, one) for one in found]
-        again.forget()
+        if again is not None:
+            again.forget()
     table = pd.concat(parts, ignore_index=True)
     # Words as numpy has them, which can be kept without pickle.
     return {str(name): table[name].to_numpy(float if name in _NUMBERS else str) for name in table}
@@ -476,6 +482,11 @@ def _table_key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
     """Metric and variant, as in the table."""
     own = get_settings(wanted.name, wanted.options, settings)
     return wanted.name, variant_name(wanted.name, own)
+
+
+def _needs_maps_only(wanted: Wanted) -> bool:
+    """Whether the metric can be measured where a release has left nothing but maps."""
+    return set(METRICS.entry(wanted.name).metadata["needs"]) <= {"maps"}
 
 
 def explains_again(wanted: Wanted) -> bool:

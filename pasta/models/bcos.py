@@ -19,7 +19,7 @@ from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, History, Progress
 from pasta.models.data import ModelContext, TrainingData
 from pasta.models.resnet import take_over
-from pasta.models.settings import BcosParams
+from pasta.models.settings import BcosParams, is_random
 from pasta.models.training import fit_black_box, seeded
 from pasta.registry import did_you_mean
 
@@ -98,8 +98,10 @@ def load_released_weights(network: nn.Module, name: str) -> None:
     """Load the authors' ImageNet weights by their name, all but the last layer.
 
     They are taken from torch's cache or downloaded there; without network the error says which
-    file to put where.
+    file to put where. ``random`` leaves the network as it was drawn.
     """
+    if is_random(name):
+        return
     if name not in RELEASED:
         raise PastaError(
             f"there are no ImageNet weights {name!r} of a B-cos ResNet50. "

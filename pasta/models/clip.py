@@ -25,8 +25,15 @@ from pasta.datasets.vocabulary import Vocabulary, readable
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, Classifier, History, Normalise
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.hub import stand_in_for_open_clip
 from pasta.models.resnet import ScaledResNet
-from pasta.models.settings import ClipZeroShotParams, EncoderParams
+from pasta.models.settings import (
+    ClipZeroShotParams,
+    EncoderParams,
+    is_random,
+    seed_of,
+    with_seed,
+)
 from pasta.registry import did_you_mean
 from pasta.seeds import entropy
 
@@ -123,8 +130,12 @@ def open_model(
 ) -> tuple[Any, Any]:
     """A CLIP model in evaluation mode and its tokenizer.
 
-    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``.
+    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``, and
+    ``random:SEED`` from its own. A tokenizer that is not part of open_clip but comes from the hub
+    has a stand-in beside random weights, so that these need no network.
     """
+    if weights is not None and is_random(weights):
+        seed, weights = seed_of(weights), None
     known = open_clip.list_models()
     if architecture not in known:
         hint = did_you_mean(architecture, known)
@@ -141,10 +152,17 @@ def open_model(
                 force_quick_gelu=bool(tag.get("quick_gelu", False)),
                 weights_only=True,
             )
-            tokenizer = open_clip.get_tokenizer(architecture)
+            tokenizer = _tokenizer(architecture, weights)
     except _FAILURES as error:
         raise PastaError(_explain(architecture, weights, tag, error)) from error
     return model.eval(), tokenizer
+
+
+def _tokenizer(architecture: str, weights: str | None) -> Any:
+    text: dict[str, Any] = open_clip.get_model_config(architecture)["text_cfg"]
+    if weights is None and "hf_tokenizer_name" in text:
+        return stand_in_for_open_clip(text)
+    return open_clip.get_tokenizer(architecture)
 
 
 @contextmanager
@@ -190,6 +208,7 @@ def _explain(architecture: str, weights: str | None, tag: dict[str, Any], error:
 
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
+NONE = "none"  # in place of weights: there is no encoder
 _TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64
 _MARKS = 2  # the tokens of start and end
 
@@ -277,9 +296,14 @@ class ClipEncoder(nn.Module):
         return torch.cat(batches)
 
 
-def load_clip(settings: EncoderParams, root: Path) -> ClipEncoder:
-    """The encoder that the parameters name; ``trained`` is the one the clip stage has left."""
-    weights = settings.weights
+def load_clip(settings: EncoderParams, root: Path, seed: int) -> ClipEncoder:
+    """The encoder that the parameters name; ``trained`` is the one the clip stage has left.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
+    weights = with_seed(settings.weights, seed)
+    if weights == NONE:
+        raise PastaError(f"clip.weights is {NONE}, but a model or an encoder needs weights")
     if weights == "trained":
         file = root / FOLDER / WEIGHTS
         if not file.is_file():
@@ -327,7 +351,7 @@ def shared_encoder(context: ModelContext, own: EncoderParams | None = None) -> C
     settings = own or context.params.clip
     key = _kept_as("encoder", settings)
     if key not in context.shared:
-        context.shared[key] = load_clip(settings, context.root)
+        context.shared[key] = load_clip(settings, context.root, context.seed)
     encoder: ClipEncoder = context.shared[key]
     return encoder
 

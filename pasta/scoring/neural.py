@@ -6,7 +6,8 @@ shorter batches. Equations are those of the first version of doi:10.48550/arXiv.
 
 The networks of all questions of all training sets are trained as stacks: those that take the same
 number of steps in an epoch at once. Stacking changes nothing but rounding, since start and batches
-depend on the seed of the set and on its samples alone.
+depend on the seed of the set and on its samples alone. Questions with votes on the same samples of
+a set see the same batches, so that a batch is fetched, and goes through the first layers, once.
 """
 
 from __future__ import annotations
@@ -200,38 +201,43 @@ class NeuralScorer(Scorer):
         scalings = [scaling_of(one.features, settings.inputs) for one in train]
         train = [_scaled(one, own) for one, own in zip(train, scalings, strict=True)]
         validation = [_scaled(one, own) for one, own in zip(validation, scalings, strict=True)]
-        questions = range(train[0].labels.shape[1])
         members = [
-            Member(one, other, question, seed)
-            for one, other, seed in zip(train, validation, seeds, strict=True)
-            for question in questions
+            Member(one, other, questions, seed, number)
+            for number, (one, other, seed) in enumerate(zip(train, validation, seeds, strict=True))
+            for questions in asked_alike(one)
         ]
 
-        def steps(place: int) -> int:
-            return math.ceil(len(members[place].rows) / settings.batch_size)
+        def size(member: Member) -> tuple[int, int]:
+            return math.ceil(len(member.rows) / settings.batch_size), len(member.questions)
 
-        found: dict[int, Trained] = {}
-        for _, group in groupby(sorted(range(len(members)), key=steps), steps):
-            places = list(group)
-            own = self._train([members[place] for place in places], settings)
-            found.update(zip(places, own, strict=True))
-        every = len(questions)
+        found: dict[tuple[int, int], Trained] = {}
+        for _, group in groupby(sorted(members, key=size), size):
+            together = list(group)
+            for member, own in zip(together, self._train(together, settings), strict=True):
+                found |= {
+                    (member.number, question): one
+                    for question, one in zip(member.questions, own, strict=True)
+                }
+        every = range(train[0].labels.shape[1])
         return [
-            self._joined([found[every * number + question] for question in questions], scaling)
+            self._joined([found[number, question] for question in every], scaling)
             for number, scaling in enumerate(scalings)
         ]
 
-    def _train(self, members: Sequence[Member], settings: ScorerParams) -> list[Trained]:
-        """Networks with equally many batches in an epoch, all at once."""
+    def _train(self, members: Sequence[Member], settings: ScorerParams) -> list[list[Trained]]:
+        """Networks with equally many batches in an epoch and questions, all at once."""
         where = compute.device()
         stack = Stack([member.start(settings.hidden) for member in members], where)
         adam = torch.optim.Adam(
-            stack.weights.values(), settings.learning_rate, weight_decay=settings.weight_decay
+            stack.weights.values(),
+            settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=can_fuse(where),
         )
         table = Table(members, self.unit, where)
         orders = [generator(member.seed, "batches") for member in members]
         looks = [torch.from_numpy(member.validation.features).to(where) for member in members]
-        best = [Trained() for _ in members]
+        best = [[Trained() for _ in member.questions] for member in members]
         for epoch in range(1, settings.epochs + 1):
             shuffled = [
                 order.permutation(member.rows)
@@ -241,16 +247,19 @@ class NeuralScorer(Scorer):
                 self.step(stack, adam, batch, settings)
             if epoch % settings.evaluate_every == 0 or epoch == settings.epochs:
                 for number, (member, features) in enumerate(zip(members, looks, strict=True)):
-                    stars = limit_stars(self._given(stack.one(number, features)), self.unit)
-                    kappa = member.kappa(compute.to_numpy(stars))
-                    if best[number].beaten_by(kappa):
-                        best[number] = Trained(epoch, kappa, _layers(stack, number))
+                    given = limit_stars(self._given(stack.one(number, features)), self.unit)
+                    every = zip(member.questions, compute.to_numpy(given), strict=True)
+                    for place, (question, stars) in enumerate(every):
+                        kappa = member.kappa(question, stars)
+                        if best[number][place].beaten_by(kappa):
+                            layers = _layers(stack, number, place)
+                            best[number][place] = Trained(epoch, kappa, layers)
         return best
 
     def step(
         self, stack: Stack, adam: torch.optim.Optimizer, batch: Batch, settings: ScorerParams
     ) -> Tensor:
-        """Move all networks once; the loss of each."""
+        """Move all networks once; the loss of each, members x questions."""
         given = self._given(stack(batch.features))
         losses = scoring_loss(given, batch.targets, batch.mask, settings.loss, self.pairs)
         return descend(losses, adam)
@@ -289,26 +298,36 @@ class Trained:
 
 @dataclass(frozen=True)
 class Member:
-    """One question of one training set."""
+    """Questions of one training set that have votes on the same samples."""
 
     train: Rated
     validation: Rated
-    question: int
+    questions: tuple[int, ...]
     seed: int
+    number: int = 0  # of the set
 
     @property
     def rows(self) -> NDArray[np.int64]:
         """Those with votes."""
-        return np.flatnonzero(~np.isnan(self.train.labels[:, self.question]))
+        return np.flatnonzero(~np.isnan(self.train.labels[:, self.questions[0]]))
 
     def start(self, hidden: Sequence[int]) -> nn.Module:
-        """The network before training."""
-        return perceptron((self.train.features.shape[1], *hidden, 1), self.seed)
+        """The networks before training: the same for each question."""
+        one = perceptron((self.train.features.shape[1], *hidden, 1), self.seed)
+        return SideBySide(one, len(self.questions))
 
-    def kappa(self, stars: Floats) -> float:
+    def kappa(self, question: int, stars: Floats) -> float:
         """How well stars agree with the validation labels."""
-        labels = self.validation.labels[:, self.question]
+        labels = self.validation.labels[:, question]
         return float(quadratic_kappa(star_counts(labels, stars)))
+
+
+def asked_alike(rated: Rated) -> list[tuple[int, ...]]:
+    """The questions of a set, those with votes on the same samples together."""
+    found: dict[bytes, list[int]] = {}
+    for question, labels in enumerate(rated.labels.T):
+        found.setdefault(np.isnan(labels).tobytes(), []).append(question)
+    return [tuple(questions) for questions in found.values()]
 
 
 def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
@@ -326,19 +345,49 @@ def perceptron(widths: Sequence[int], seed: int) -> nn.Sequential:
     return nn.Sequential(*layers[:-1], nn.Flatten(-2))
 
 
-def _layers(stack: Stack, number: int) -> list[tuple[Floats, Floats]]:
+class SideBySide(nn.Module):
+    """Copies of a perceptron that see the same features, one for each question."""
+
+    def __init__(self, one: nn.Sequential, copies: int) -> None:
+        super().__init__()
+        layers = [layer for layer in one if isinstance(layer, nn.Linear)]
+        # copies x outputs x inputs, and copies x outputs
+        self.weights = nn.ParameterList([layer.weight.repeat(copies, 1, 1) for layer in layers])
+        self.biases = nn.ParameterList([layer.bias.repeat(copies, 1) for layer in layers])
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Answers (questions x samples) for features (samples x width)."""
+        weight, bias = self.weights[0], self.biases[0]
+        every = functional.linear(features, weight.flatten(0, 1), bias.flatten())
+        hidden = every.view(len(features), *bias.shape).transpose(0, 1)
+        for layer in range(1, len(self.weights)):  # slices would be copies without slopes
+            weight, bias = self.weights[layer], self.biases[layer]
+            hidden = torch.baddbmm(bias[:, None], hidden.relu(), weight.transpose(1, 2))
+        return hidden[..., 0]
+
+
+def can_fuse(where: torch.device) -> bool:
+    """Whether Adam can move all weights in one pass over memory there."""
+    return where.type in ("cpu", "cuda")
+
+
+def _layers(stack: Stack, number: int, question: int) -> list[tuple[Floats, Floats]]:
     """Weight (inputs x outputs) and bias of each layer of one network."""
-    arrays = [compute.to_numpy(weight[number]).copy() for weight in stack.weights.values()]
-    return [(weight.T, bias) for weight, bias in zip(arrays[::2], arrays[1::2], strict=True)]
+    own = {
+        name: compute.to_numpy(array[number, question]).copy()
+        for name, array in stack.weights.items()
+    }
+    layers = range(len(own) // 2)
+    return [(own[f"weights.{layer}"].T, own[f"biases.{layer}"]) for layer in layers]
 
 
 @dataclass(frozen=True)
 class Batch:
     """What each network of a stack sees in one step."""
 
-    features: Tensor  # networks x samples x width
-    targets: Tensor  # networks x samples
-    mask: Tensor  # 1 where there is a sample, else 0
+    features: Tensor  # members x samples x width
+    targets: Tensor  # members x questions x samples
+    mask: Tensor  # members x 1 x samples: 1 where there is a sample, else 0
 
 
 class Table:
@@ -353,7 +402,7 @@ class Table:
         features = np.concatenate([one.features for one in sets]).astype(np.float32)
         self._features = torch.from_numpy(features).to(where)
         self._targets = torch.from_numpy(targets).to(where)
-        self._questions = torch.tensor([member.question for member in members], device=where)
+        self._questions = torch.tensor([member.questions for member in members], device=where)
 
     def batches(self, rows: Sequence[NDArray[np.int64]], size: int) -> Iterator[Batch]:
         """An epoch in the given order; no sample is dropped, shorter batches are padded."""
@@ -365,8 +414,9 @@ class Table:
 
     def _batch(self, rows: Tensor) -> Batch:
         there = rows >= 0
-        targets = self._targets[rows, self._questions[:, None]].where(there, 0.0)
-        return Batch(self._features[rows], targets, there.float())
+        targets = self._targets[rows[:, None], self._questions[..., None]]
+        mask = there[:, None]
+        return Batch(self._features[rows], targets.where(mask, 0.0), mask.float())
 
 
 SCORERS.register("pasta-linear", title="PASTA, linear (first version)", doi=_DOI)(

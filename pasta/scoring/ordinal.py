@@ -75,7 +75,7 @@ from pasta import compute
 from pasta.errors import PastaError
 from pasta.scoring.base import SCORERS, STARS, Answer, Fitted, Rated, Scorer, check_sets
 from pasta.scoring.conformal import LEAST, MOST, calibrate, interval, needed_stretch, sides
-from pasta.scoring.neural import Stack, descend
+from pasta.scoring.neural import Stack, can_fuse, descend
 from pasta.scoring.settings import OrdinalParams
 from pasta.seeds import generator
 
@@ -331,7 +331,8 @@ def optimiser_of(stack: Stack, settings: OrdinalParams) -> torch.optim.Optimizer
         {"params": [weight], "weight_decay": decays.get(name, 0.0)}
         for name, weight in stack.weights.items()
     ]
-    return torch.optim.AdamW(groups, lr=settings.learning_rate)
+    where = next(iter(stack.weights.values())).device
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=can_fuse(where))
 
 
 def train_ensembles(

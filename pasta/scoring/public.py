@@ -14,6 +14,7 @@ import torch
 from pasta.config import Params
 from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
+from pasta.models.settings import is_random, with_seed
 from pasta.scoring.base import SCORERS, Fitted, Floats, Rated
 from pasta.scoring.image_statistics import image_statistics
 from pasta.scoring.material import Material, split
@@ -81,13 +82,18 @@ def train_public(
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
     familiar = _familiar(rated.features[:, : encoder["width"]], samples, images)
     drawn = [name for name in material.classes if params.datasets[name].source == "drawn"]
-    origin = describe_origin(material.simulated, len(drawn) / len(material.classes))
+    origin = describe_origin(
+        material.simulated,
+        len(drawn) / len(material.classes),
+        random=is_random(params.embedding.weights),
+    )
     labels = material.classes if scoring.label_input else None
     return Public(name, fitted, encoder, means, familiar, labels, origin)
 
 
-def describe_origin(simulated: float, drawn: float) -> str:
-    """What a scorer learned from, by the shares of simulated votes and of drawn datasets.
+def describe_origin(simulated: float, drawn: float, *, random: bool = False) -> str:
+    """What a scorer learned from, by the shares of simulated votes and of drawn datasets, and
+    whether its encoder has random weights.
 
     >>> describe_origin(1, 1)
     'learned from simulated votes on drawings'
@@ -95,13 +101,16 @@ def describe_origin(simulated: float, drawn: float) -> str:
     'learned from votes on images, partly simulated'
     >>> describe_origin(0, 0)
     ''
+    >>> describe_origin(1, 0, random=True)
+    'learned from simulated votes on images, through an encoder with random weights'
     """
-    if not simulated and not drawn:
+    if not simulated and not drawn and not random:
         return ""
     votes = "simulated votes" if simulated == 1 else "votes"
     images = "drawings" if drawn == 1 else "images and drawings" if drawn else "images"
     partly = ", partly simulated" if 0 < simulated < 1 else ""
-    return f"learned from {votes} on {images}{partly}"
+    encoder = ", through an encoder with random weights" if random else ""
+    return f"learned from {votes} on {images}{partly}{encoder}"
 
 
 def _without_some_labels(rated: Rated, width: int, share: float, seed: int) -> Rated:
@@ -124,6 +133,7 @@ def save_public(
     ``encoder_folder`` is where an encoder is that was trained here, to go with the scorer.
     """
     protocol = load_protocol(params.annotations.protocol)
+    weights = with_seed(params.embedding.weights, params.seeds.training)
     save_scorer(
         out,
         public.scorer,
@@ -131,7 +141,7 @@ def save_public(
         directions={name: protocol.question(name).direction or 1 for name in QUESTIONS},
         origin=public.origin,
         encoder=public.encoder,
-        preprocessing=params.embedding,
+        preprocessing=params.embedding.model_copy(update={"weights": weights}),
         encoder_folder=encoder_folder,
         labels=public.labels,
         label_dropout=params.scoring.public.label_dropout if public.labels else 0.0,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pasta.embedding import inputs
 from pasta.embedding.encoders import ENCODERS, Encoder
+from pasta.embedding.stored import GIVEN
 from pasta.errors import PastaError
 from pasta.paths import find_root, project_root
 from pasta.registry import did_you_mean
@@ -462,6 +463,12 @@ def weak_question(card: ScorerCard, question: str) -> str:
 
 def _open_encoder(card: EncoderCard, place: Path) -> Encoder:
     """The encoder that lies with the scorer, or else the one that its card names."""
+    if card.name == GIVEN:
+        raise PastaError(
+            f"{place}: the scorer was trained on vectors that were given ({card.weights}), so it "
+            "cannot look at explanations. `load_scorer(FOLDER).fitted.predict(vectors)` of "
+            "pasta.scoring.stored scores further vectors, followed by one column for each label"
+        )
     own = place / ENCODER
     if own.is_dir():
         return ENCODERS[card.name](str(own.resolve()), place)

@@ -1,9 +1,9 @@
 """How long embedding, training and inference take, on every kind of device here (P1, Table 2).
 
-Seconds depend on the machine, so they are taken on request; they stand in a table of their own and
-in MLflow, and the replication sets them beside P1's. The encoder is opened and warmed up before the
-clock starts. Ratings are drawn at random: how long a network trains depends on their number, not on
-what they say, so that new votes do not make anybody measure again.
+Seconds depend on the machine, so nothing else depends on them: they stand in a table of their own
+and in MLflow. The encoder is opened and warmed up before the clock starts. Ratings are drawn at
+random: how long a network trains depends on their number, not on what they say, so that new votes
+do not make anybody measure again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pasta import compute
 from pasta.embedding.encoders import Encoder, open_encoder
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stage import Renderer
-from pasta.embedding.stored import techniques_of
+from pasta.embedding.stored import GIVEN, techniques_of
 from pasta.errors import PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
@@ -53,17 +53,23 @@ def measure_seconds(
     embedding: EmbeddingParams,
     scoring: ScoringParams,
     root: Path,
+    seed: int,
     say: Say,
 ) -> pd.DataFrame:
-    """Measure the main encoder and further ones, each with the scorer of the ablations' centre."""
-    parts = choose_parts(groups, scoring.timing.explanations)
+    """Measure the main encoder and further ones, each with the scorer of the ablations' centre.
+
+    Vectors that the user brings have no encoder here, and no seconds. ``seed`` draws random
+    weights, where these are asked for.
+    """
     named = {embedding.encoder: embedding.weights, **embedding.variants.encoders}
+    named.pop(GIVEN, None)
+    parts = choose_parts(groups, scoring.timing.explanations) if named else []
     rows = []
     for where in devices():
         for name, weights in named.items():
             shown = embedding.model_copy(update={"encoder": name, "weights": weights})
             with compute.using(where):
-                for step, scorer, number, seconds in _measured(parts, shown, scoring, root):
+                for step, scorer, number, seconds in _measured(parts, shown, scoring, root, seed):
                     device = "cpu" if where.type == "cpu" else "gpu"
                     rows.append((name, scorer, device, step, number, round(seconds, 3)))
                     say(f"{name} on {device}", f"{step} of {number}: {seconds:.1f} s")
@@ -102,10 +108,10 @@ def _parts(group: Group) -> Iterator[Part]:
 
 
 def _measured(
-    parts: Sequence[Part], shown: EmbeddingParams, scoring: ScoringParams, root: Path
+    parts: Sequence[Part], shown: EmbeddingParams, scoring: ScoringParams, root: Path, seed: int
 ) -> Iterator[tuple[str, str, int, float]]:
     """Steps with the scorer, the number of explanations and the seconds of each."""
-    encoder = open_encoder(shown, root)
+    encoder = open_encoder(shown, root, seed)
     renderers = {part.group: Renderer(part.group, encoder, shown) for part in parts}
     _warm(encoder)
     vectors, seconds = _timed(lambda: _embed(parts, renderers))

@@ -13,6 +13,7 @@ from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.errors import PastaError
+from pasta.explanations.techniques import BACKBONE_TITLES
 from pasta.paths import DATA, FIGURES, PARAMS, SECONDS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
@@ -111,6 +112,11 @@ class Data:
         """The datasets whose images are drawn by a program."""
         datasets = self.params.datasets.items()
         return [dataset_name(name) for name, one in datasets if one.source == "drawn"]
+
+    @property
+    def random(self) -> list[str]:
+        """The networks whose weights are random where pretrained ones belong."""
+        return [BACKBONE_TITLES.get(name, name) for name in self.params.random_weights]
 
     @cached_property
     def params(self) -> Params:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pasta.scoring import ordinal  # noqa: F401 (it registers itself)
 from pasta.scoring.base import SCORERS, Answer, Fitted
-from pasta.scoring.neural import Batch, NeuralScorer, Stack, descend, perceptron
+from pasta.scoring.neural import Batch, NeuralScorer, SideBySide, Stack, descend, perceptron
 from pasta.scoring.ordinal import Member, optimiser_of
 from pasta.seeds import generator
 from tests.models.small import NO_GPU
@@ -38,11 +38,12 @@ QUICK: dict[str, Any] = {
 def test_a_step_of_the_networks_stays_where_its_tensors_are(name: str, where: torch.device) -> None:
     own, scorer = QUICK[name], SCORERS[name]
     assert isinstance(scorer, NeuralScorer)
-    stack = Stack([perceptron((5, *own.hidden, 1), seed) for seed in range(3)], where)
+    starts = [perceptron((5, *own.hidden, 1), seed) for seed in range(3)]
+    stack = Stack([SideBySide(one, 2) for one in starts], where)
     adam = torch.optim.Adam(stack.weights.values(), own.learning_rate)
-    batch = Batch(*(torch.ones(shape, device=where) for shape in ((3, 7, 5), (3, 7), (3, 7))))
+    batch = Batch(*(torch.ones(shape, device=where) for shape in ((3, 7, 5), (3, 2, 7), (3, 1, 7))))
     losses = scorer.step(stack, adam, batch, own)
-    assert losses.shape == (3,)
+    assert losses.shape == (3, 2)
     assert_there(where, losses, *stack.weights.values())
     assert_there(where, *(weight.grad for weight in stack.weights.values()))
 

@@ -269,14 +269,14 @@ def test_the_order_of_samples_within_a_batch_changes_nothing_but_rounding() -> N
 
 def test_an_epoch_shows_every_sample_once_and_pads_what_is_shorter() -> None:
     sets = [planted(7, 3, 1, 0), planted(5, 3, 1, 1)]
-    members = [Member(one, one, 0, 0) for one in sets]
+    members = [Member(one, one, (0,), 0) for one in sets]
     rows = [np.arange(7), np.arange(5)]
     batches = list(Table(members, False, torch.device("cpu")).batches(rows, 4))
-    assert [batch.mask.sum(1).tolist() for batch in batches] == [[4, 4], [3, 1]]
+    assert [batch.mask[:, 0].sum(1).tolist() for batch in batches] == [[4, 4], [3, 1]]
     for number, one in enumerate(sets):
-        seen = [batch.features[number][batch.mask[number] > 0] for batch in batches]
+        seen = [batch.features[number][batch.mask[number, 0] > 0] for batch in batches]
         torch.testing.assert_close(torch.cat(seen), torch.from_numpy(one.features))
-        given = [batch.targets[number][batch.mask[number] > 0] for batch in batches]
+        given = [batch.targets[number, 0][batch.mask[number, 0] > 0] for batch in batches]
         torch.testing.assert_close(torch.cat(given), torch.from_numpy(one.labels[:, 0]))
 
 

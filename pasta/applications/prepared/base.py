@@ -102,6 +102,14 @@ def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
     return Fresh(dataset, rows.loc[list(names)].to_numpy())
 
 
+NOTHING_NEW = "all images come from a release: people have rated them, and no classifier is here"
+
+
+def groups_with_new_images(groups: Sequence[Group]) -> list[Group]:
+    """The groups whose datasets have more than rated images; a release has nothing else."""
+    return [one for one in groups if len(open_dataset(one.images).rows("train"))]
+
+
 def groups_with(groups: Sequence[Group], backbone: str) -> list[Group]:
     """One group for each dataset: the one that has this classifier."""
     own = [one for one in groups if backbone in trained_models(one.models)]
@@ -134,6 +142,17 @@ def save_prepared(out: Path, card: Mapping[str, Any], arrays: Mapping[str, NDArr
         store.write_array(array, out / f"{name}.npy")
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     store.write_json({**card, "arrays": shapes}, out / CARD)
+
+
+def save_nothing(out: Path) -> None:
+    """Leave a card that says why there is nothing."""
+    save_prepared(out, {"reason": NOTHING_NEW}, {})
+
+
+def why_nothing(folder: Path) -> str | None:
+    """Why a stage has prepared nothing; None if it has."""
+    card = store.read_json(folder / CARD) if (folder / CARD).is_file() else {}
+    return card.get("reason")
 
 
 def load_prepared(folder: Path, stage: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -30,10 +30,12 @@ from pasta.applications.prepared.base import (
     Fresh,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
     require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -408,6 +410,10 @@ def prepare_candidates(
 
     Returns the number of images, those of each study for themselves.
     """
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return 0
     units = _units(groups, params, root)
     found = run_units("candidates", explain_candidates, units, kept)
     studies, arrays = [], Arrays()

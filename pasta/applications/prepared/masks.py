@@ -29,10 +29,12 @@ from pasta.applications.prepared.base import (
     Arrays,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
     require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -109,6 +111,10 @@ def prepare_masks(
     Returns the seconds spent on the model and on the vectors of each image.
     """
     own = params.applications.steering
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return pd.DataFrame(columns=["image", "model", "vectors"], dtype=float)
     chosen = {
         group: fresh
         for group, number in share_out(groups_with(groups, own.backbone), own.images)
@@ -125,7 +131,7 @@ def prepare_masks(
     arrays = {name: np.concatenate([one[name] for one in every]) for name in every[0]}
     predicted, seconds = arrays.pop("predicted"), arrays.pop("seconds")
     names = [(unit.group.dataset, image) for unit in units for image in unit.images]
-    encoder = open_encoder(params.embedding, root)
+    encoder = open_encoder(params.embedding, root, params.seeds.training)
     card = {
         "images": [
             {"dataset": dataset, "image_id": image, "predicted": str(label)}
@@ -147,7 +153,7 @@ def respond(unit: MaskUnit) -> Arrays:
     """The answers about the masks of some images, by the names of the arrays on disk."""
     params, own = unit.params, unit.params.applications.steering
     fresh = named_images(open_dataset(unit.group.images), unit.images)
-    encoder = open_encoder(params.embedding, unit.root)
+    encoder = open_encoder(params.embedding, unit.root, params.seeds.training)
     model, _ = load(unit.group.models / own.backbone, params, unit.root)
     compute.place(model)
     view, images = view_of(model), compute.place(fresh.images)

@@ -38,10 +38,12 @@ from pasta.applications.prepared.base import (
     Arrays,
     Fresh,
     fresh_images,
+    groups_with_new_images,
     load_prepared,
     named_images,
     require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.settings import BackbonesParams, DistillationParams, TowerParams
@@ -59,6 +61,7 @@ from pasta.models.clip import ClipEncoder, ClipZeroShot, load_clip, open_model, 
 from pasta.models.clip_training import augment
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import with_seed
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
 from pasta.sections import for_dataset
@@ -103,10 +106,10 @@ def open_tower(
     """The encoder of a tower on the device of this process: opened, or distilled here from lessons
     that are alike for all."""
     if tower.width is None:
-        encoder = _open_pretrained(tower, root)
+        encoder = _open_pretrained(tower, root, params.seeds.training)
         compute.place(encoder)
         return encoder
-    teacher = load_clip(params.clip, root)
+    teacher = load_clip(params.clip, root, params.seeds.training)
     compute.place(teacher)
     lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
     student = new_student(teacher, tower.width, tower.name, params.seeds.training)
@@ -234,8 +237,8 @@ def _batches(
     return [found[place] for place in torch.randperm(len(found), generator=chance).tolist()]
 
 
-def _open_pretrained(tower: TowerParams, root: Path) -> ClipEncoder:
-    weights = str(tower.weights)
+def _open_pretrained(tower: TowerParams, root: Path, seed: int) -> ClipEncoder:
+    weights = with_seed(str(tower.weights), seed)
     if (root / weights).is_file():
         weights = str(root / weights)
     model, tokenizer = open_model(str(tower.architecture), weights)
@@ -372,6 +375,10 @@ def prepare_towers(
     own = params.applications.backbones
     for name in own.methods:
         family_of(name)
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return 0
     chosen = {
         group: fresh
         for group in choose_datasets(groups, own)

@@ -177,9 +177,18 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
 )
 def scorecam(given: Given) -> Tensor:
     """Activations, weighed by the scores of what they show of the image."""
-    activations = given.passed.activations
+    activations = most_varied(given.passed.activations, given.settings["scorecam"].channels)
     weights = channel_scores(given, activations).softmax(1)
     return torch.einsum("nc,nchw->nhw", weights, activations).float()
+
+
+def most_varied(activations: Tensor, number: int | None) -> Tensor:
+    """The channels (n, number, h, w) of each image whose activations vary most, in their order."""
+    if number is None or number >= activations.shape[1]:
+        return activations
+    variances = activations.flatten(2).var(2)
+    kept = variances.topk(number, dim=1).indices.sort(dim=1).values
+    return activations.take_along_dim(kept[:, :, None, None], 1)
 
 
 def channel_scores(given: Given, activations: Tensor) -> Tensor:
