@@ -26,6 +26,7 @@ from pasta.compute import map_units
 from pasta.embedding.settings import EmbeddingParams
 from pasta.embedding.stored import GIVEN, HANDCRAFTED
 from pasta.layout import Group
+from pasta.models.settings import is_random
 from pasta.processes import remember
 from pasta.resume import Arrays, KeptUnits
 from pasta.scoring import baselines, neural, ordinal  # noqa: F401 (they register themselves)
@@ -72,7 +73,7 @@ class Setup:
     def encoder(self) -> str:
         """The encoder's name, which says of random weights that they are."""
         name, weights = self.embedding.encoder, self.embedding.weights
-        return f"{name}-with-random-weights" if weights.partition(":")[0] == "random" else name
+        return f"{name}-with-random-weights" if is_random(weights) else name
 
     def answers(self, other: Setup) -> bool:
         """Whether the results of another setup are among those of this one."""

@@ -14,7 +14,7 @@ from pasta import store
 from pasta.config import Params, load_params
 from pasta.errors import PastaError
 from pasta.explanations.techniques import BACKBONE_TITLES
-from pasta.paths import DATA, FIGURES, PARAMS
+from pasta.paths import DATA, FIGURES, PARAMS, SECONDS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
@@ -87,7 +87,11 @@ class Data:
     @cached_property
     def replication(self) -> pd.DataFrame:
         """Every number that the papers print, beside ours."""
-        return replication_table(self.published, beside_papers(self.parts, self.applications))
+        ours = beside_papers(self.parts, self.applications)
+        file = self.root / SECONDS
+        if file.is_file():
+            ours["seconds"] = pd.read_csv(file)
+        return replication_table(self.published, ours)
 
     @cached_property
     def source(self) -> Source:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from typer.testing import CliRunner
 
+from pasta.cli import app
 from pasta.explanations.techniques import RELEASED
 from reports.source.format import whole
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.replication import replication_figure, replication_report
 from reports.source.replication.collected import collect_facts
 from reports.source.replication.measured import study_facts
-from reports.source.replication.reasons import NEVER, WAYS
+from reports.source.replication.reasons import MISSING, NEVER, WAYS
 from reports.source.replication.rows import (
     judged,
     over_runs,
@@ -32,6 +35,7 @@ from reports.source.replication.table import (
     replication_table,
 )
 from tests.analysis.simulated import one
+from tests.conftest import ROOT
 from tests.reports.studies import as_read, printed, rated
 
 LINEAR, MLP, CLIP = "pasta-linear", "pasta-mlp", "clip-vit-l-14-336"
@@ -443,6 +447,33 @@ def test_a_release_fills_what_needs_votes_maps_and_pictures() -> None:
     assert "it needs the classifiers" in needs["Table 1"]
     assert "paper_p1" in needs["Table 9"] and "ranked" in needs["Table 13"]
     assert "the perceptron on clip-vit-l-14-336" in needs["Table 1"]
+
+
+def subcommands(command: str) -> list[list[str]]:
+    """The words of each `pasta` command in a text: quoted, or a whole command line."""
+    quoted = re.findall(r"`([^`]+)`", command)
+    lines = [part.strip() for line in quoted for part in line.split("&&")]
+    return [line.split()[1:] for line in lines if line.startswith("pasta ")]
+
+
+def test_every_command_in_a_reason_exists() -> None:
+    sentences = [str(way) for way in WAYS.values()] + [*MISSING.values(), *NEVER.values()]
+    commands = [words for sentence in sentences for words in subcommands(sentence)]
+    assert len(commands) >= len(WAYS)
+    for words in commands:  # options are parsed before help is given
+        answer = CliRunner().invoke(app, [*words, "--help"])
+        assert answer.exit_code == 0, f"pasta {' '.join(words)}: {answer.output}"
+
+
+def test_every_profile_in_a_reason_exists() -> None:
+    profiles = {file.stem for file in (ROOT / "pipelines/profiles").glob("*.yaml")}
+    named = [
+        words[2]
+        for way in WAYS.values()
+        for words in subcommands(str(way))
+        if words[:2] == ["profile", "use"]
+    ]
+    assert set(named) == {"released", "paper_p1", "paper_p2"} <= profiles
 
 
 def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
