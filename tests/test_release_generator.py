@@ -15,6 +15,7 @@ from pasta.studies.ratings.settings import QUESTIONS
 from tests.conftest import contents
 from tests.release_generator import (
     BCOS_VIT,
+    CONCEPT_METHODS,
     DISTANCES,
     FILE,
     TRUE_SIZE,
@@ -85,6 +86,15 @@ def test_the_true_size_is_that_of_the_publication() -> None:
     assert {sample.technique for sample in samples} == set(PUBLISHED)
     stars = vote(TRUE_SIZE, plant(TRUE_SIZE, samples), samples)
     assert (stars > 0).sum() == 633_000
+
+
+def test_kinds_differ_by_what_is_planted() -> None:
+    settings = Settings(images=4, techniques=46, kind=0.7)
+    planted = plant(settings, list(choose(settings)))
+    concepts = [one.split("/")[0] in CONCEPT_METHODS for one in planted.techniques]
+    quality = np.array(list(planted.techniques.values()))
+    difference = quality[~np.array(concepts)].mean() - quality[concepts].mean()
+    assert difference == pytest.approx(0.7)
 
 
 def test_votes_follow_what_is_planted() -> None:
