@@ -29,7 +29,7 @@ app = typer.Typer(
     name="pasta",
     help="Human-aligned evaluation of explanations in computer vision.\n\n"
     "Start with `make demo`, then look around: `pasta doctor`, `pasta data check coco`, "
-    "`pasta profile show paper`.",
+    "`pasta profile show paper_p2`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",

@@ -7,14 +7,15 @@ key.
 
 Profiles are small files in ``pipelines/profiles`` that say what differs from ``params.yaml``, which
 is the demo. A profile is laid over it key by key: a mapping is merged, a list or a value replaced,
-and a key whose value is ``~drop`` is taken out.
+and a key whose value is ``~drop`` is taken out. A profile with ``extends: NAME`` is laid over the
+profile of that name instead.
 """
 
 from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -24,13 +25,13 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from pasta.applications.settings import ApplicationsParams
-from pasta.datasets.settings import DatasetParams
+from pasta.datasets.settings import DatasetParams, ReleaseParams
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.explanations.settings import ExplanationParams
 from pasta.git import committed
 from pasta.metrics.settings import MeasureParams
-from pasta.models.settings import ClipParams, ModelsParams
+from pasta.models.settings import ClipParams, ModelsParams, is_random
 from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
@@ -39,6 +40,8 @@ from pasta.studies.ratings.settings import AnnotationParams
 
 DEMO = "demo"
 DROP = "~drop"
+EXTENDS = "extends"
+JOINT = "-"  # between the names of profiles that are laid one over the other
 
 
 class AnalysisParams(Section):
@@ -74,6 +77,7 @@ class Params(Section):
     seeds: SeedParams
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
+    release: ReleaseParams = ReleaseParams()  # where datasets of the source `released` are
     clip: ClipParams
     groups: dict[str, str]  # of classifiers, with the dataset of each
     models: dict[str, ModelsParams]  # of each group
@@ -96,7 +100,38 @@ class Params(Section):
         if self.groups.keys() != self.models.keys():
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
+        for key, numbers in self._numbers_per_dataset().items():
+            if numbers.keys() != self.datasets.keys():
+                raise ValueError(
+                    f"{key} has a number for {', '.join(numbers)}, expected one for each of the "
+                    f"datasets: {', '.join(self.datasets)}"
+                )
         return self
+
+    @property
+    def random_weights(self) -> list[str]:
+        """Classifiers, encoders and towers with random weights in place of pretrained ones."""
+        embedding, towers = self.embedding, self.applications.backbones.towers
+        every = [
+            *(pair for section in self.models.values() for pair in section.weights.items()),
+            (f"CLIP {self.clip.architecture}", self.clip.weights),
+            (embedding.encoder, embedding.weights),
+            *embedding.variants.encoders.items(),
+            *((f"tower {tower.name}", tower.weights) for tower in towers),
+        ]
+        return list(dict.fromkeys(name for name, weights in every if is_random(weights)))
+
+    def _numbers_per_dataset(self) -> dict[str, Mapping[str, int]]:
+        """The settings with a number for each dataset, by their keys."""
+        backbones, tuning = self.applications.backbones, self.applications.tuning
+        every = {
+            "explanations.images": self.explanations.images,
+            **{f"metrics.images.{name}": one for name, one in self.metrics.images.items()},
+            "applications.backbones.images": backbones.images,
+            "applications.tuning.search": tuning.search,
+            "applications.tuning.held_out": tuning.held_out,
+        }
+        return {key: numbers for key, numbers in every.items() if isinstance(numbers, dict)}
 
 
 def load_params(path: Path | None = None) -> Params:
@@ -172,18 +207,50 @@ def profile_names(root: Path) -> list[str]:
     return [DEMO, *sorted(path.stem for path in (root / PROFILES).glob("*.yaml"))]
 
 
-def profile_text(name: str, root: Path) -> str:
-    """The whole ``params.yaml`` of a profile, as text."""
+def profile_text(
+    names: str | Sequence[str], root: Path, release: Mapping[str, Any] | None = None
+) -> str:
+    """The whole ``params.yaml`` of a profile, as text.
+
+    Parameters
+    ----------
+    names
+        A profile, or several that are laid one over the other: ``["released", "ci"]``.
+    root
+        Of the project.
+    release
+        What replaces the section ``release``, such as ``{"root": "/data/PASTA"}``.
+    """
+    laid = [names] if isinstance(names, str) else list(names)
+    files = [file for name in laid for file in _files(name, root)]
+    base = demo_text(root)
+    if not files and release is None:
+        return base
+    merged: dict[str, Any] = parse_yaml(root / PARAMS, base)
+    for file in files:
+        changes = parse_yaml(file, file.read_text())
+        merged = overlay(merged, {key: changes[key] for key in changes if key != EXTENDS})
+    merged["profile"] = JOINT.join(laid)
+    if release is not None:
+        merged["release"] = dict(release)
+    return _header(merged["profile"], files) + dump_yaml(merged)
+
+
+def _files(name: str, root: Path, above: tuple[str, ...] = ()) -> list[Path]:
+    """The files that are laid over the demo one after the other, the profile's own last."""
     known = profile_names(root)
     if name not in known:
-        raise PastaError(f"there is no profile called {name!r}. {did_you_mean(name, known)}")
-    base = demo_text(root)
+        wanted = f"{above[-1]} extends {name!r}, and " if above else ""
+        raise PastaError(
+            f"{wanted}there is no profile called {name!r}. {did_you_mean(name, known)}"
+        )
+    if name in above:
+        raise PastaError(f"profiles extend each other in a circle: {' -> '.join((*above, name))}")
     if name == DEMO:
-        return base
+        return []
     file = root / PROFILES / f"{name}.yaml"
-    changes = parse_yaml(file, file.read_text())
-    merged = overlay(parse_yaml(root / PARAMS, base), changes)
-    return _header(name) + dump_yaml(merged)
+    base = parse_yaml(file, file.read_text()).get(EXTENDS, DEMO)
+    return [*_files(base, root, (*above, name)), file]
 
 
 def demo_text(root: Path) -> str:
@@ -216,10 +283,12 @@ def overlay(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _header(name: str) -> str:
+def _header(profile: str, files: Sequence[Path]) -> str:
+    names = ", ".join(str(PROFILES / file.name) for file in files)
     return (
-        f"# The profile {name!r}: {PROFILES / name}.yaml laid over the demo's {PARAMS}, whose\n"
-        f"# comments say what the keys mean. `pasta profile use {DEMO}` brings that file back.\n"
+        f"# The profile {profile!r}: {names}\n"
+        f"# laid over the demo's {PARAMS}, whose comments say what the keys mean.\n"
+        f"# `pasta profile use {DEMO}` brings that file back.\n"
     )
 
 

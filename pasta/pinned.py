@@ -24,6 +24,7 @@ from pasta.errors import InputError
 from pasta.paths import LOCK, PARAMS
 
 PIPELINE = Path("dvc.yaml")
+_TEMPLATE = re.compile(r"\$\{[^}]+\}")
 _LEFT_BY_WRITERS = re.compile(r"\..*\.(tmp|lock)")  # as in .dvcignore
 
 
@@ -155,27 +156,29 @@ def _stages(root: Path) -> Iterator[tuple[str, list[str]]]:
     params = parse_yaml(root / PARAMS, (root / PARAMS).read_text())
     for name, stage in stages.items():
         if "foreach" not in stage:
-            yield name, list(stage.get("deps", ()))
+            yield name, [_filled(path, params) for path in stage.get("deps", ())]
             continue
         for key, item in _items(stage["foreach"], params):
-            deps = [_filled(path, key, item) for path in stage["do"].get("deps", ())]
+            values = {**params, "key": key, "item": item}
+            deps = [_filled(path, values) for path in stage["do"].get("deps", ())]
             yield f"{name}@{key}", deps
 
 
 def _items(foreach: Any, params: Any) -> list[tuple[str, Any]]:
     """Keys and items of a `foreach`: a list, a mapping, or ``${...}`` in the parameters."""
-    found = foreach
-    if isinstance(foreach, str):
-        found = params
-        for step in foreach.removeprefix("${").removesuffix("}").split("."):
-            found = found[step]
+    found = _value(foreach, params) if isinstance(foreach, str) else foreach
     pairs = found.items() if isinstance(found, dict) else ((one, one) for one in found)
     return [(str(key), item) for key, item in pairs]
 
 
-def _filled(path: str, key: str, item: Any) -> str:
-    """A path with ``${key}``, ``${item}`` and ``${item.name}`` replaced by what they stand for."""
-    values = {"key": key, "item": item}
-    if isinstance(item, dict):
-        values |= {f"item.{name}": value for name, value in item.items()}
-    return re.sub(r"\$\{([^}]+)\}", lambda found: str(values[found[1]]), path)
+def _filled(path: str, values: Any) -> str:
+    """A path with ``${key}``, ``${item.name}`` and parameters replaced by what they stand for."""
+    return _TEMPLATE.sub(lambda found: str(_value(found[0], values)), path)
+
+
+def _value(template: str, values: Any) -> Any:
+    """What ``${first.second}`` stands for."""
+    found = values
+    for step in template.removeprefix("${").removesuffix("}").split("."):
+        found = found[step]
+    return found

@@ -162,6 +162,12 @@ def describe_pace(done: int, unit: str, seconds: float) -> str:
     return f"{done:,} {unit} in {seconds:.1f} s ({pace})"
 
 
+def tell(words: str) -> None:
+    """Say something that the user should know, beside the results."""
+    if not is_quiet():
+        sys.stderr.write(f"{words}\n")
+
+
 def is_quiet() -> bool:
     """Whether nothing but answers and errors is to be printed."""
     return bool(os.environ.get(QUIET))

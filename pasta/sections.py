@@ -15,6 +15,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+# A number of things of every dataset: one for all, or one for each by its name.
+PerDataset = Count | Annotated[dict[str, Count], Field(min_length=1)]
 
 
 class Section(BaseModel):
@@ -29,6 +31,20 @@ class Section(BaseModel):
     def needs(self) -> tuple[str, ...]:
         """Models of the same group that must be trained before one with these settings."""
         return ()
+
+
+def for_dataset(numbers: int | Mapping[str, int], dataset: str) -> int:
+    """The number that holds for one dataset.
+
+    >>> for_dataset(250, "coco"), for_dataset({"coco": 250, "monumai": 150}, "monumai")
+    (250, 150)
+    """
+    if isinstance(numbers, int):
+        return numbers
+    if dataset not in numbers:
+        named = ", ".join(numbers)
+        raise PastaError(f"the parameters have a number for {named}, but none for {dataset}")
+    return numbers[dataset]
 
 
 class OpenSection(Section):

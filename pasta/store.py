@@ -75,15 +75,21 @@ def sweep_folders(parent: Path, name: str = "*") -> None:
 
 
 @contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Wait for a lock file and hold it; the lock goes with its process, however that ends."""
+def exclusive(path: Path, busy: str = "") -> Iterator[None]:
+    """Wait for a lock file and hold it; the lock goes with its process, however that ends.
+
+    With the words of an error, ``busy``, it does not wait: who holds the lock may do so for hours.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise PastaError(f"{path}: cannot be locked: {error.strerror or error}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if busy else 0))
+        except BlockingIOError:
+            raise PastaError(busy) from None
         yield
     finally:
         os.close(descriptor)

@@ -195,18 +195,19 @@ ATTRIBUTIONS = add_table(
 PERTURBED = add_table(
     Table(
         "perturbed",
-        "the light and the strong perturbation of each sample",
+        "perturbed copies of each sample: a light and a strong one, or what a release has",
         ("sample_id", "strength"),
         {
             "sample_id": SAMPLE_ID,
             "strength": one_of(("light", "strong")),
             "perturbation": a_name("a perturbation"),
-            "magnitude": a_number("0 to 1", 0, 1),
+            "magnitude": a_number("0 to 1, or empty where nobody knows", 0, 1, nullable=True),
             "predicted": a_text("the class predicted for the perturbed image"),
             "changed": a_flag("whether it differs from the class predicted for the original"),
             "status": one_of(STATUSES),
             "scale": a_number("largest absolute value of the raw attribution", 0),
             "row": a_whole("row in the technique's file", 0),
+            "copy": a_whole("row in the backbone's file of perturbed images", 0),
         },
         (SAMPLES_REFERENCE,),
     )

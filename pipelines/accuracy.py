@@ -40,7 +40,8 @@ def collect(groups: Sequence[Group]) -> pd.DataFrame:
         for model, own in store.read_json(group.models / "accuracy.json").items()
         for measure in ("accuracy", "macro_f1")
     ]
-    return pd.DataFrame(rows)
+    columns = ["dataset", "model", "measure", "n", "estimate", "low", "high"]
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=columns)
 
 
 if __name__ == "__main__":

@@ -179,18 +179,11 @@ def _planted(part: str, here: list[Group]) -> Tables:
 
 
 def rated_samples(here: list[Group]) -> pd.DataFrame:
-    """What was put before people: the explanations of all groups, and those of releases.
+    """What was put before people: the explanations of all groups.
 
-    Of the latter nothing is known but what their names say, and their kind. A vote on anything
-    else is an error: nothing is left out silently.
+    A vote on anything else is an error: nothing is left out silently.
     """
-    computed = _all(_explanations(here), tables.EXPLANATIONS)
-    shown = _given(ratings.SHOWN)
-    shown = shown[~shown["sample_id"].isin(computed["sample_id"])]
-    parts = shown["sample_id"].str.split("/", expand=True).reindex(columns=range(4))
-    parts.columns = pd.Index(["dataset", "image_id", "method", "backbone"])
-    more = pd.concat([shown[["sample_id", "kind", "predicted"]], parts.astype("str")], axis=1)
-    every = pd.concat([computed, more], ignore_index=True) if len(more) else computed
+    every = _all(_explanations(here), tables.EXPLANATIONS)
     rated = _given(ratings.LABELS)["sample_id"]
     unknown = rated[~rated.isin(every["sample_id"])].unique()
     if len(unknown):

@@ -29,14 +29,14 @@ def main() -> None:
         ) as run,
         kept_units("candidates", inputs) as kept,
     ):
-        prepare_candidates(
+        images = prepare_candidates(
             groups(params),
             params,
             root,
             data / "candidates",
             kept,
         )
-        run.log_metrics({"techniques": len(own.studies), "images": own.search + own.held_out})
+        run.log_metrics({"techniques": len(own.studies), "images": images})
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def main() -> None:
         ) as run,
         lines("embeddings") as say,
     ):
-        seconds = embed_groups(every, variants(settings), root, say)
+        seconds = embed_groups(every, variants(settings, params.seeds.training), root, say)
         run.log_metrics({"seconds": float(seconds["seconds"].sum())})
         run.log_table(seconds, "seconds.csv")
 

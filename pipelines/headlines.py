@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 
 import pandas as pd
+from PIL import Image, ImageDraw
 
 from pasta import store
 from pasta.config import load_params
+from pasta.explanations.rendering import PAPER, fit, write
 from pasta.paths import BEFORE, FIGURES, HEADLINES, NUMBERS, project_root, stage_folder
 from pasta.stage import run_stage
 from pasta.studies.source import write_source
@@ -30,7 +32,17 @@ def main() -> None:
     write_source(data.source, stage_folder("headlines"))
     drawn = stage_folder("applications") / "steering" / "pictures" / "readme.jpg"
     with store.atomic(root / FIGURES / "steering.jpg") as temporary:
-        shutil.copy(drawn, temporary)
+        if drawn.is_file():
+            shutil.copy(drawn, temporary)
+        else:
+            _write_words("Steering was not computed: see applications.pdf").save(temporary, "JPEG")
+
+
+def _write_words(words: str) -> Image.Image:
+    """A picture that says why there is no other."""
+    canvas = Image.new("RGB", (640, 80), PAPER)
+    write(ImageDraw.Draw(canvas), (8, 0, 632, 80), *fit(words, (8, 0, 632, 80), 18), "center")
+    return canvas
 
 
 if __name__ == "__main__":

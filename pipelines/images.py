@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import typer
+
 from pasta.config import load_params
 from pasta.datasets.build import build_dataset, chosen_items, source_of
+from pasta.datasets.released import ReleasedSource
 from pasta.paths import project_root, stage_folder
 from pasta.stage import run_stage
 
@@ -12,6 +15,9 @@ def main(dataset: str) -> None:
     """Draw or decode the images of DATASET, and say which concepts each of them shows."""
     params = load_params()
     source = source_of(dataset, params, project_root())
+    if isinstance(source, ReleasedSource):
+        for problem in source.left_out:
+            typer.echo(f"left out: {problem}")
     items = chosen_items(source, params.datasets[dataset])
     build_dataset(dataset, source, items, params.image_size, stage_folder("images") / dataset)
 

@@ -19,14 +19,16 @@ from pasta.paths import DATA, FIGURES, project_root
 from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
+from pasta.scoring.facts import scorer_facts
 from pasta.scoring.material import collect
 from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
-from pasta.scoring.stored import FOLDER
+from pasta.scoring.stored import BESIDE, FOLDER
 from pasta.scoring.studies import (
     KEYS,
     Setup,
     compare,
+    describe_centre,
     headline,
     main_titles,
     people,
@@ -71,13 +73,20 @@ def main() -> None:
     track(wanted, results, [labels, votes, *(group.embeddings for group in every)], spent)
     started = time.perf_counter()
     material = collect(every, known)
+    facts = scorer_facts(material, params)
+    facts.to_csv(root / DATA / "score" / "facts.csv", index=False, lineterminator="\n")
     size = material.embedded(params.embedding)[0].encoder["size"]
     looks = describe_images(every, size, params.scoring.public.described)
     public = train_public(material, params, looks)
+    beside = [train_public(material, params, looks, name) for name in params.scoring.public.beside]
     md5s = {file.relative_to(root).as_posix(): file_md5(file) for file in tables_read}
     encoder = root / CLIP if params.embedding.weights == "trained" else None
     own = params.scoring.public
-    save_public(public, params, md5s, reached[own.scorer], root / FOLDER, encoder)
+    save_public(public, params, md5s, reached.get(own.scorer, {}), root / FOLDER, encoder)
+    for one in beside:
+        save_public(
+            one, params, md5s, reached.get(one.scorer, {}), root / BESIDE / one.scorer, encoder
+        )
     with tracked_run(
         "scorers",
         "score",
@@ -90,7 +99,7 @@ def main() -> None:
         tags={"study": NAME, "scorer": own.scorer, "encoder": params.embedding.encoder},
         seconds=time.perf_counter() - started,
     ) as run:
-        run.log_metrics(_metrics(reached[own.scorer]))
+        run.log_metrics(_metrics(reached.get(own.scorer, {})))
         log_served(root / FOLDER)
 
 
@@ -120,6 +129,8 @@ def _write(
     rivals = [name for name in params.scoring.scorers if name not in ("ordinal", "constant")]
     differences = compare(results, "ordinal", rivals, params.scoring.split.test_to_train)
     differences.to_csv(out / "differences.csv", index=False, lineterminator="\n")
+    centre = describe_centre(params.embedding, params.scoring)
+    centre.to_csv(out / "centre.csv", index=False, lineterminator="\n")
     reached = headline(summarised)
     store.write_json(reached, out / "score.json")
     drawn = score_figure(summarised[summarised["study"] == "main"], main_titles(wanted), note)

@@ -1,6 +1,8 @@
-"""DVC stage `simulate`: the answers of simulated people to a study, as a batch."""
+"""DVC stage `simulate`: the answers that a study begins with, as a batch."""
 
 from __future__ import annotations
+
+import typer
 
 from pasta.config import load_params
 from pasta.errors import PastaError
@@ -13,7 +15,7 @@ from pasta.tracking import tracked_run
 
 
 def main(name: str) -> None:
-    """Let simulated people take part in a study; where real ones do, leave no answers."""
+    """Let simulated people take part in a study, or read a release; else leave no answers."""
     params, root, explained = load_params(), project_root(), groups()
     study = load_study(name, params)
     if study.simulate is None:
@@ -22,13 +24,16 @@ def main(name: str) -> None:
         "annotations",
         f"simulate@{name}",
         f"{study.settings.get('source', '')} answers to {name}".strip(),
-        about=f"The answers of simulated people to the study {name!r}; none where people answer.",
+        about=f"The answers that the study {name!r} begins with: of simulated people, of a "
+        "release, or none.",
         tags={"study": name, "dataset": ", ".join(dict.fromkeys(one.dataset for one in explained))},
         inputs=[group.explanations for group in explained],
         params=study.settings,
     ) as run:
         simulated = study.simulate(explained, params)
         write_simulated(study, simulated, root)
+        for reason, number in simulated.dropped.items():
+            typer.echo(f"left out: {number:,} {reason}")
         run.log_metrics({table: len(part) for table, part in simulated.frames.items()})
 
 

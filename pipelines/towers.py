@@ -29,14 +29,14 @@ def main() -> None:
         ) as run,
         kept_units("towers", inputs) as kept,
     ):
-        prepare_towers(
+        images = prepare_towers(
             groups(params),
             params,
             root,
             data / "towers",
             kept,
         )
-        run.log_metrics({"towers": len(own.towers), "images": own.images})
+        run.log_metrics({"towers": len(own.towers), "images": images})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import typer
 from analysis.classification import confusion
 from pasta.config import load_params
 from pasta.layout import find_group
-from pasta.models.suite import open_data, tracked, train_group
+from pasta.models.suite import NOT_TRAINED, open_data, tracked, train_group, train_nothing
 from pasta.paths import project_root
 from pasta.progress import lines
 from pasta.stage import run_stage
@@ -21,6 +21,10 @@ def main(key: Annotated[str, typer.Argument(metavar="GROUP", help="a key of `mod
     """Train the classifiers of GROUP, predict its test images and score them."""
     params, root = load_params(), project_root()
     group = find_group(key, params, root)
+    if params.datasets[group.dataset].source == "released":
+        train_nothing(group)
+        typer.echo(f"{key}: nothing to train, {NOT_TRAINED}")
+        return
     require_tracking()  # before hours of work
     with lines(f"classifiers of {key}") as say:
         suite = train_group(group, params, root, say)

@@ -52,10 +52,10 @@ def test_the_outcome_lists_stages_in_the_order_of_the_pipeline_and_none_that_is_
 
 
 def test_a_profile_is_shown_used_and_required(run: Runner, project: Path) -> None:
-    assert "siglip-vit-l-16-384" in run("pasta", "profile", "show", "paper").stdout
-    assert "is now the profile 'paper'" in run("pasta", "profile", "use", "paper").stdout
-    assert (project / "params.yaml").read_text() == profile_text("paper", ROOT)
-    assert "already is" in run("pasta", "profile", "use", "paper").stdout
+    assert "siglip-vit-l-16-384" in run("pasta", "profile", "show", "paper_p2").stdout
+    assert "is now the profile 'paper_p2'" in run("pasta", "profile", "use", "paper_p2").stdout
+    assert (project / "params.yaml").read_text() == profile_text("paper_p2", ROOT)
+    assert "already is" in run("pasta", "profile", "use", "paper_p2").stdout
     refused = run("pasta", "profile", "require", "demo", check=False)
     assert refused.returncode == 1 and "`pasta profile use demo` installs it" in refused.stderr
     run("pasta", "profile", "use", "demo")

@@ -89,7 +89,7 @@ TYPOS = {
     "metrics sparsenes": "Did you mean 'sparseness'?",
     "models --dataset cocoo": "Did you mean 'coco'?",
     "tables show image": "Did you mean 'images'?",
-    "profile show papper": "Did you mean 'paper'?",
+    "profile show paper_p3": "Did you mean 'paper_p2'?",
     "report agreemnt": "Did you mean 'agreement'?",
 }
 LOADED = """
@@ -215,7 +215,7 @@ def test_an_edited_params_file_is_not_written_over_without_a_word(tmp_path: Path
     assert params.read_text() == edited
     run("pasta", "profile", "use", "ci", "--force")
     assert YAML(typ="safe").load(params.read_text())["profile"] == "ci"
-    run("pasta", "profile", "use", "paper")  # a whole profile is no edit
+    run("pasta", "profile", "use", "paper_p1")  # a whole profile is no edit
     run("pasta", "profile", "use", "demo")
 
 

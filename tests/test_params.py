@@ -22,7 +22,7 @@ from pasta.config import (
     profile_names,
     profile_text,
 )
-from pasta.errors import InputError
+from pasta.errors import InputError, PastaError
 from pasta.models.settings import ResNetParams
 from pasta.sections import complete
 from tests.conftest import ROOT
@@ -46,13 +46,14 @@ def test_every_profile_is_valid_and_knows_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", profile_names(ROOT)[1:])
-def test_a_profile_says_only_what_differs_from_the_demo(name: str) -> None:
-    """Laying it over the demo twice is the same as once, and every leaf of it changes something."""
-    demo = parse_yaml(Path("demo"), DEMO)
+def test_a_profile_says_only_what_differs_from_its_base(name: str) -> None:
+    """Laying it over the base twice is the same as once, and every leaf of it changes something."""
     changes = parse_yaml(Path(name), (ROOT / f"pipelines/profiles/{name}.yaml").read_text())
-    whole = overlay(demo, changes)
+    base = changes.pop("extends", "demo")
+    whole = overlay(parse_yaml(Path(base), profile_text(base, ROOT)), changes)
+    assert whole == parse_yaml(Path(name), profile_text(name, ROOT))
     assert overlay(whole, changes) == whole
-    effective = profile("demo").model_dump(mode="json")
+    effective = profile(base).model_dump(mode="json")
     assert not [path for path, value in leaves(changes) if at(effective, path) == value]
 
 
@@ -94,9 +95,37 @@ def test_sections_that_share_an_anchor_are_changed_apart() -> None:
     }
 
 
-def test_the_paper_profile_has_the_papers_settings() -> None:
+def test_a_profile_extends_another_and_says_what_is_wrong_with_its_base(tmp_path: Path) -> None:
+    folder = tmp_path / "pipelines/profiles"
+    folder.mkdir(parents=True)
+    (tmp_path / "params.yaml").write_text("{profile: demo, a: {b: 1, c: 2}}")
+    (folder / "one.yaml").write_text("{profile: one, a: {b: 2}}")
+    (folder / "two.yaml").write_text("{extends: one, profile: two, a: {c: 3}}")
+    text = profile_text("two", tmp_path)
+    assert parse_yaml(Path("two"), text) == {"profile": "two", "a": {"b": 2, "c": 3}}
+    assert "one.yaml, pipelines/profiles/two.yaml" in text
+    (folder / "one.yaml").write_text("{extends: two, profile: one}")
+    with pytest.raises(PastaError, match="in a circle: two -> one -> two"):
+        profile_text("two", tmp_path)
+    (folder / "one.yaml").write_text("{extends: tow, profile: one}")
+    with pytest.raises(PastaError, match=r"one extends 'tow', and .*Did you mean 'two'"):
+        profile_text("one", tmp_path)
+
+
+def test_the_first_paper_is_an_experiment_of_its_own() -> None:
+    """P1: sections 3 and 4.3, Table 3."""
+    first = profile("paper_p1")
+    study, embedding = first.annotations, first.embedding
+    assert (study.protocol, study.annotators, study.samples) == ("p1", 15, 2200)
+    assert (embedding.encoder, embedding.weights) == ("clip-vit-l-14-336", "openai")
+    assert embedding.n_top == 20 and list(embedding.variants.encoders) == ["llava-1.5-7b"]
+    assert first.explanations.images == 25 and first.scoring.split.by == "image"
+
+
+@pytest.mark.parametrize("name", ["paper_p1", "paper_p2"])
+def test_the_paper_profiles_have_the_papers_settings(name: str) -> None:
     """P1 section 4.3, and the settings released with P2."""
-    paper = profile("paper")
+    paper = profile(name)
     linear, mlp = paper.scoring.linear, paper.scoring.mlp
     assert (linear.epochs, linear.batch_size, linear.learning_rate) == (500, 128, 1e-3)
     assert (linear.loss.similarity, linear.loss.squared_error, linear.loss.ranking) == (
@@ -107,8 +136,17 @@ def test_the_paper_profile_has_the_papers_settings() -> None:
     assert (mlp.epochs, mlp.batch_size, mlp.learning_rate) == (600, 256, 2e-6)
     assert mlp.hidden == (512, 64) and mlp.weight_decay == 1e-6
     assert (mlp.loss.similarity, mlp.loss.squared_error, mlp.loss.ranking) == (0.01, 10, 0.01)
-    assert (paper.embedding.encoder, paper.embedding.weights) == ("siglip-vit-l-16-384", "webli")
-    assert paper.embedding.n_top == 15 and paper.annotations.ties == "smallest"
+    assert paper.annotations.ties == "smallest"
+
+
+def test_the_second_paper_has_four_encoders_and_24_people() -> None:
+    """P2, Table 1, and the settings released with it."""
+    second = profile("paper_p2")
+    embedding = second.embedding
+    assert (embedding.encoder, embedding.weights) == ("siglip-vit-l-16-384", "webli")
+    assert set(embedding.variants.encoders) == {"clip-vit-l-14-336", "eva02-l-14-336", "blip-base"}
+    assert embedding.n_top == 15 and second.scoring.split.by == "image_and_technique"
+    assert second.annotations.annotators == 24 and second.explanations.images == 250
 
 
 def test_parameters_cannot_be_changed_later() -> None:
@@ -141,6 +179,12 @@ def test_parameters_cannot_be_changed_later() -> None:
         ),
         ("image_size: 96", "image_size: 9", r"image_size: found 9, expected greater"),
         ("coco: coco}", "coco: cocoa}", r"groups\.coco is 'cocoa', expected one of the datasets"),
+        (
+            "images: 16",
+            "images: {coco: 16}",
+            r"explanations\.images has a number for coco",
+        ),
+        ("images: 16", "images: 0", r"explanations\.images.*found 0, expected greater"),
         ("coco: coco}", "two: coco}", r"must have the same keys, but not coco, two"),
         ("resnet50: {}", "resnet50: {wide: 16}", r"models\.\w+\.resnet50\.wide: unknown key"),
         ("{epochs: 10}", "{epoch: 10}", r"resnet50\.training\.epoch: .*Did you mean 'epochs'"),

@@ -6,6 +6,7 @@ that the scorer has not seen are shown, if there are any: elsewhere a good guess
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -15,10 +16,20 @@ from pasta.errors import PastaError
 from pasta.studies.ratings.tables import STARS
 
 VOTES = tuple(f"votes_{star}" for star in STARS)
-# group; place in it from 1; the explanation; predicted stars with their interval; the votes with
-# their mode and mean; surprise: mean vote minus predicted score
+# question; group and place in it from 1; the explanation; predicted stars with their interval; the
+# votes with their mode and mean; surprise: mean vote minus predicted score
 COLUMNS = (
-    *("group", "place", "sample_id", "dataset", "image_id", "technique", "kind", "predicted"),
+    *(
+        "question",
+        "group",
+        "place",
+        "sample_id",
+        "dataset",
+        "image_id",
+        "technique",
+        "kind",
+        "predicted",
+    ),
     *("score", "low", "high", *VOTES, "mode", "mean", "surprise", "held_out", "simulated"),
 )
 
@@ -30,7 +41,7 @@ def rated(scores: pd.DataFrame, labels: pd.DataFrame, question: str) -> pd.DataF
     found = scores.dropna(subset=["score"]).merge(asked[columns], on="sample_id")
     if found.empty:
         raise PastaError(f"no explanation with a predicted score has votes on {question}")
-    return found.assign(surprise=found["mean"] - found["score"])
+    return found.assign(question=question, surprise=found["mean"] - found["score"])
 
 
 def examples(found: pd.DataFrame, count: int) -> pd.DataFrame:
@@ -74,8 +85,11 @@ def _varied(ranked: pd.DataFrame, count: int) -> pd.DataFrame:
 
 
 def run_examples(
-    scores: pd.DataFrame, labels: pd.DataFrame, settings: ApplicationsParams
+    scores: Mapping[str, pd.DataFrame], labels: pd.DataFrame, settings: ApplicationsParams
 ) -> dict[str, pd.DataFrame]:
-    """The table ``examples``."""
-    found = rated(scores, labels, settings.question)
-    return {"examples": examples(found, settings.examples.count)}
+    """The table ``examples``, from the predicted scores of each question."""
+    found = [
+        examples(rated(own, labels, question), settings.examples.count)
+        for question, own in scores.items()
+    ]
+    return {"examples": pd.concat(found, ignore_index=True)}

@@ -52,7 +52,10 @@ def mixture_pictures(found: Mapping[str, pd.DataFrame], shelves: Shelves) -> dic
     drawn = {
         "mixture": mixture_sheet(found["choices"], found["scores"], shelves),
         "pareto": pareto_sheet(found["placed"], shelves),
-        "examples": examples_sheet(found["examples"], shelves),
+        **{
+            f"examples-{question}": examples_sheet(own, shelves)
+            for question, own in found["examples"].groupby("question", sort=False)
+        },
     }
     return {name: pixels for name, pixels in drawn.items() if pixels is not None}
 

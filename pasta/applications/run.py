@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,10 +10,11 @@ from pathlib import Path
 import pandas as pd
 
 from pasta import store
-from pasta.applications.backbones import ALL, run_backbones
+from pasta.applications.backbones import ALL, Backbones, run_backbones
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import ELSEWHERE, MEAN, run_mixture
 from pasta.applications.pareto import run_pareto
+from pasta.applications.prepared.base import why_nothing
 from pasta.applications.report_pictures import (
     backbones_sheet,
     before_after,
@@ -25,8 +26,8 @@ from pasta.applications.report_pictures import (
 from pasta.applications.scores import cross_validate, read_faithfulness, score_stored
 from pasta.applications.sheets import Shelves
 from pasta.applications.simulated_judge import Judges, judges_of, planted_folder
-from pasta.applications.steering import run_steering
-from pasta.applications.tuning import log_candidate, log_tuned, run_tuning
+from pasta.applications.steering import Steered, run_steering
+from pasta.applications.tuning import Tell, Tuned, log_candidate, log_tuned, run_tuning
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
@@ -58,6 +59,13 @@ class Project:
         """The public scorer."""
         return self.data / "score/public"
 
+    @property
+    def scorers(self) -> dict[str, Path]:
+        """All that the applications run with, the public one first."""
+        public = self.params.scoring.public
+        others = {name: self.data / "score/beside" / name for name in public.beside}
+        return {public.scorer: self.scorer} | others
+
     @cached_property
     def planted(self) -> Path | None:
         """What was planted in simulated raters; None with real ones."""
@@ -71,8 +79,15 @@ class Project:
 
     @cached_property
     def score(self) -> PastaScore:
-        """Of the question that the parameters ask about."""
+        """The public scorer, of the question that the parameters ask about."""
         return PastaScore.load(self.params.applications.question, self.scorer)
+
+    @property
+    def others(self) -> Iterator[tuple[str, PastaScore]]:
+        """The scorers beside the public one, with its encoder."""
+        for name, folder in list(self.scorers.items())[1:]:
+            question = self.params.applications.question
+            yield name, PastaScore.load(question, folder, encoder=self.score.encoder)
 
     @cached_property
     def judges(self) -> Judges:
@@ -87,6 +102,8 @@ Outcome = tuple[Mapping[str, pd.DataFrame], Mapping[str, Pixels]]
 def run_application(name: str, project: Project, out: Path) -> None:
     """Run one application and write its tables (CSV) and ``pictures`` into the folder ``out``.
 
+    Tables and pictures are those of the public scorer; the table ``beside`` has the application's
+    verdict by each scorer (``scorer``), those of ``scoring.public.beside`` among them.
     Steering also writes ``figure``: the best change as a picture or, if nobody gains from any, the
     first sheet of its images all the same.
     """
@@ -111,7 +128,11 @@ def run_application(name: str, project: Project, out: Path) -> None:
             "encoder": params.embedding.encoder,
         },
     ) as run:
-        found, pictures = work(project, run)
+        reason = None if name == "mixture" else why_nothing(project.data / reads[0])
+        if reason is None:
+            found, pictures = work(project, run)
+        else:
+            found, pictures = {"missing": pd.DataFrame([{"section": name, "why": reason}])}, {}
         store.write_csvs(found, out)
         run.log_metrics(application_metrics(name, found))
         for picture, pixels in pictures.items():
@@ -125,6 +146,8 @@ def application_metrics(name: str, found: Mapping[str, pd.DataFrame]) -> dict[st
 
     In predicted stars (score), in faithfulness and, with simulated raters, in true quality.
     """
+    if "missing" in found:
+        return {}
     match name:
         case "mixture":
             rows = found["comparison"]
@@ -148,58 +171,92 @@ def _mix(project: Project, _: Run) -> Outcome:
     """All applications that need nothing but what is stored: mixture, Pareto front, examples."""
     params, groups = project.params, project.groups
     settings, labels = params.applications, project.labels
-    question = settings.question
-    scores = score_stored(groups, labels, params, question, project.scorer, project.planted)
+    seed = params.seeds.analysing
+    scores = _scored(project, settings.question, project.scorer)
     backbones = list(dict.fromkeys([settings.mixture.backbone, *settings.pareto.backbones]))
     maps = set(scores.loc[scores["kind"] == "saliency", "backbone"])
     known = [one for one in backbones if one in maps] or backbones
     measured = read_faithfulness(scores, groups, known)
-    folds = settings.mixture.folds
-    crossed = cross_validate(scores, groups, labels, params, question, folds)
+    mixed: dict[str, dict[str, pd.DataFrame]] = {}
+    for name, folder in project.scorers.items():
+        own = _scored(project, settings.question, folder) if mixed else scores
+        folds = settings.mixture.folds
+        crossed = cross_validate(own, groups, labels, params, settings.question, folds, name)
+        mixed[name] = run_mixture(own, measured, settings, seed, crossed)
+    asked: dict[str, pd.DataFrame] = {
+        question: scores
+        if question == settings.question
+        else _scored(project, question, project.scorer)
+        for question in settings.examples.questions
+    }
     found = {
         "scores": scores,
         "faithfulness": measured,
-        **run_mixture(scores, measured, settings, params.seeds.analysing, crossed),
-        **run_pareto(scores, measured, settings, params.seeds.analysing),
-        **run_examples(scores, store.read(labels, LABELS), settings),
+        **mixed[params.scoring.public.scorer],
+        **run_pareto(scores, measured, settings, seed),
+        **run_examples(asked, store.read(labels, LABELS), settings),
+        "beside": _beside({name: own["comparison"] for name, own in mixed.items()}),
     }
     return found, mixture_pictures(found, Shelves(groups))
 
 
-def _steer(project: Project, _: Run) -> Outcome:
-    found = run_steering(
-        project.datasets, project.params, project.score, project.data / "masks", project.judges
+def _scored(project: Project, question: str, scorer: Path) -> pd.DataFrame:
+    return score_stored(
+        project.groups, project.labels, project.params, question, scorer, project.planted
     )
+
+
+def _beside(verdicts: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The verdicts of several scorers in one table."""
+    every = [own.assign(scorer=name) for name, own in verdicts.items()]
+    joined = pd.concat(every, ignore_index=True)
+    return joined[["scorer", *(name for name in joined if name != "scorer")]]
+
+
+def _steer(project: Project, _: Run) -> Outcome:
+    def steer(score: PastaScore) -> Steered:
+        masks = project.data / "masks"
+        return run_steering(project.datasets, project.params, score, masks, project.judges)
+
+    found = steer(project.score)
+    verdicts = {project.params.scoring.public.scorer: found.tables["curve"]}
+    verdicts |= {name: steer(score).tables["curve"] for name, score in project.others}
     drawn, best = steering_pictures(found), before_after(found)
-    return found.tables, {**drawn, README: drawn["steering-0"] if best is None else best}
+    pictures = {**drawn, README: drawn["steering-0"] if best is None else best}
+    return {**found.tables, "beside": _beside(verdicts)}, pictures
 
 
 def _compare_towers(project: Project, _: Run) -> Outcome:
-    found = run_backbones(
-        project.datasets, project.params, project.score, project.data / "towers", project.judges
-    )
+    def compare(score: PastaScore) -> Backbones:
+        towers = project.data / "towers"
+        return run_backbones(project.datasets, project.params, score, towers, project.judges)
+
+    found = compare(project.score)
+    verdicts = {project.params.scoring.public.scorer: found.trends}
+    verdicts |= {name: compare(score).trends for name, score in project.others}
     sheet = backbones_sheet(found)
     own = {name: getattr(found, name) for name in ("scores", "towers", "summary", "trends")}
-    return own, {} if sheet is None else {"backbones": sheet}
+    return {**own, "beside": _beside(verdicts)}, {} if sheet is None else {"backbones": sheet}
 
 
 def _tune(project: Project, run: Run) -> Outcome:
-    """Each candidate is a nested run."""
-    studies = run_tuning(
-        project.datasets,
-        project.params,
-        project.score,
-        project.data / "candidates",
-        project.judges,
-        log_candidate,
-    )
+    """Each candidate of the public scorer is a nested run."""
+
+    def tune(score: PastaScore, tell: Tell | None = None) -> list[Tuned]:
+        prepared = project.data / "candidates"
+        return run_tuning(project.datasets, project.params, score, prepared, project.judges, tell)
+
+    def joined(studies: Sequence[Tuned], name: str) -> pd.DataFrame:
+        parts: list[pd.DataFrame] = [getattr(study, name) for study in studies]
+        return pd.concat(parts, ignore_index=True)
+
+    studies = tune(project.score, log_candidate)
     for study in studies:
         log_tuned(run, study)
-    own = {
-        name: pd.concat([getattr(study, name) for study in studies], ignore_index=True)
-        for name in ("candidates", "verdict", "images")
-    }
-    return own, tuning_pictures(studies)
+    own = {name: joined(studies, name) for name in ("candidates", "verdict", "images")}
+    verdicts = {project.params.scoring.public.scorer: own["verdict"]}
+    verdicts |= {name: joined(tune(score), "verdict") for name, score in project.others}
+    return {**own, "beside": _beside(verdicts)}, tuning_pictures(studies)
 
 
 ABOUT = {

@@ -205,25 +205,27 @@ def cross_validate(
     params: Params,
     question: str,
     folds: int,
+    scorer: str | None = None,
 ) -> pd.DataFrame:
     """The table of scores with others' scores in it, and a column ``fold``.
 
-    ``scores`` come from :func:`score_stored`. Images without votes are left out; intervals are,
-    too. Every image is held out.
+    ``scores`` come from :func:`score_stored`, by a ``scorer`` that is the public one unless it is
+    named. Images without votes are left out; intervals are, too. Every image is held out.
     """
     material = collect(groups, store.read(labels, LABELS))
-    rated, rows = material.rated(params.embedding, questions=(question,))
+    own = params.scoring
+    rated, rows = material.rated(params.embedding, own.aggregate, own.label_input, (question,))
     images = material.samples["image"].to_numpy(str)[rows]
     fold_of = deal(sorted(set(images)), folds, params.seeds.splitting)
     fold = np.array([fold_of[image] for image in images])
     numbers = range(folds)
     after = [(number + 1) % folds for number in numbers]
-    name = params.scoring.public.scorer
+    name = own.public.scorer if scorer is None else scorer
     fitted = fit_all(
         name,
         [rated.at((fold != one) & (fold != after[one])) for one in numbers],
         [rated.at(fold == other) for other in after],
-        settings_of(name, params.scoring),
+        settings_of(name, own),
         [params.seeds.training] * folds,
     )
     found = scores[scores["image"].isin(fold_of)].reset_index(drop=True)
@@ -233,10 +235,10 @@ def cross_validate(
     features = _features(found, groups, params)
     usable = np.isfinite(features).all(axis=1)
     for number in numbers:
-        own = usable & (found["fold"] == number).to_numpy()
-        if own.any():
-            stars = fitted[number].predict(features[own]).stars[:, 0]
-            found.loc[own, "score"] = stars.astype(np.float64)
+        there = usable & (found["fold"] == number).to_numpy()
+        if there.any():
+            stars = fitted[number].predict(features[there]).stars[:, 0]
+            found.loc[there, "score"] = stars.astype(np.float64)
     found["good"] = goodness(found["score"].to_numpy(), question, params.annotations.protocol)
     return found
 
@@ -253,10 +255,12 @@ def deal(images: Sequence[str], folds: int, seed: int) -> dict[str, int]:
 
 
 def _features(found: pd.DataFrame, groups: Sequence[Group], params: Params) -> NDArray[np.float32]:
-    """Vectors with labels, in the order of the table; NaN where there is nothing to embed."""
+    """Features in the order of the table; NaN where there is nothing to embed."""
     parts = [load_embeddings(group, params.embedding) for group in groups]
     every = pd.Index(np.concatenate([part.table["sample_id"] for part in parts]))
-    vectors = np.concatenate([part.vectors for part in parts])
-    places = every.get_indexer(pd.Index(found["sample_id"]))
+    vectors: NDArray[np.float32] = np.concatenate([part.vectors for part in parts])
+    vectors = vectors[every.get_indexer(pd.Index(found["sample_id"]))]
+    if not params.scoring.label_input:
+        return vectors
     classes = inputs.label_order(inputs.classes_of(group.dataset for group in groups))
-    return inputs.with_label(vectors[places], found["predicted"].tolist(), classes)
+    return inputs.with_label(vectors, found["predicted"].tolist(), classes)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, PerDataset, Positive, Section
 from pasta.studies.ratings.settings import MAIN, Question
 
 Weights = Annotated[tuple[Fraction, ...], Field(min_length=1, strict=False)]
@@ -43,6 +43,8 @@ class SteeringParams(Section):
 class ExamplesParams(Section):
     """Explanations with their votes and predicted scores (P1, Tables 21 and 22)."""
 
+    # a sheet for each
+    questions: Annotated[tuple[Question, ...], Field(min_length=1, strict=False)] = (MAIN, "Q3")
     count: Count = 4  # of each group: best, worst, most surprising
 
 
@@ -52,7 +54,7 @@ class TowerParams(Section):
     name: str  # in tables and figures
     width: Count | None = None  # channels of the first stage of a tower that is distilled here
     architecture: str | None = None  # that open_clip knows
-    weights: str | None = None  # an open_clip tag, or a file
+    weights: str | None = None  # an open_clip tag, a file, or random
 
     @model_validator(mode="after")
     def _distilled_or_opened(self) -> TowerParams:
@@ -81,7 +83,8 @@ class BackbonesParams(Section):
     """The same methods on CLIP towers of growing size (P2, Figure 8)."""
 
     datasets: Names  # whose classes are told apart
-    images: Count  # of each dataset's test images that nobody has rated
+    # of each dataset's test images that nobody has rated, or by dataset; all if there are fewer
+    images: PerDataset
     # activation-based and perturbation-based ones
     methods: Names = ("gradcam", "gradcam++", "eigencam", "lime", "shap", "rise")
     towers: Annotated[tuple[TowerParams, ...], Field(min_length=2, strict=False)]  # small to large
@@ -113,8 +116,9 @@ class TuningParams(Section):
     """Settings of methods by predicted score (P1, Table 23)."""
 
     studies: Annotated[tuple[TuningStudyParams, ...], Field(min_length=1, strict=False)] = STUDIES
-    search: Count  # images of each dataset to choose settings on; nobody has rated them
-    held_out: Count  # other such images, on which the choice is compared with the default
+    # images of each dataset, or by dataset, to choose settings on; nobody has rated them
+    search: PerDataset
+    held_out: PerDataset  # other such images, on which the choice is compared with the default
 
     @model_validator(mode="after")
     def _each_once(self) -> TuningParams:

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pasta.commands.annotate import boxes, label, split
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from pasta.datasets.vocabulary import Vocabulary
 
 app = typer.Typer(
-    help="Check a dataset, or fetch it from its official source.", no_args_is_help=True
+    help="Check a dataset, fetch it from its official source, or annotate its images.",
+    no_args_is_help=True,
 )
+app.command()(label)
+app.command()(boxes)
+app.command()(split)
 
 Name = Annotated[
     str, typer.Argument(metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, or yours")
@@ -59,6 +65,9 @@ def check(
 def fetch(
     name: Name,
     root: Annotated[Path | None, typer.Option(metavar="FOLDER", help="where to put it")] = None,
+    edition: Annotated[
+        str | None, typer.Option(metavar="NAME", help="pascalpart: semantic, with merged parts")
+    ] = None,
 ) -> None:
     """Download the originals from their official source, with resume and checksums."""
     from pasta.commands.show import console
@@ -68,9 +77,46 @@ def fetch(
 
     vocabulary(name)
     target = root or project_root() / DATA / "raw" / name
-    for file in download(name, target):
+    for file in download(name, target, edition):
         console().print(f"[green]ready[/] {file}")
     console().print(f"`pasta data check {name} --root {target}` looks at what came.")
+
+
+@app.command()
+def rehearse(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]", help="where to put them; default: where the profile rehearsal looks"
+        ),
+    ] = None,
+    train: Annotated[int, typer.Option(min=2, help="images of each class to train on")] = 2,
+    validation: Annotated[int, typer.Option(min=1, help="images of each class to validate")] = 1,
+    test: Annotated[
+        int, typer.Option(min=1, help="images of each class to test on; six of a dataset at least")
+    ] = 1,
+) -> None:
+    """Write small datasets of drawings in the true layouts, to try an experiment before the data
+    and the GPU are there.
+
+    All four datasets with all their classes, a few images of each, as the authors' archives leave
+    them; `pasta profile use rehearsal` and `dvc repro` then run the papers' architectures on them,
+    with random weights.
+    """
+    from pasta.commands.show import console
+    from pasta.datasets.rehearsal import WRITERS, write_rehearsal
+    from pasta.paths import DATA, project_root
+    from pasta.progress import bar
+
+    target = folder or project_root() / DATA / "rehearsal"
+    with bar("datasets", len(WRITERS), "datasets") as line:
+        for name in WRITERS:
+            number = write_rehearsal(name, target / name, (train, validation, test))
+            line.advance(words=f"{name}: {number} images")
+    console().print(
+        f"[green]ready[/] {', '.join(WRITERS)} below {target}\n"
+        f"`pasta data check {name} --root {target / name}` looks at what is there."
+    )
 
 
 def _introduction(words: Vocabulary, source: str) -> str:

@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 app = typer.Typer(
-    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *paper* (real). "
-    "The demo is params.yaml itself; the others are small files that say what differs from it.",
+    help="Print or install a profile: *demo* (drawn data, minutes), *ci* (tiny), *released* (rated "
+    "explanations from elsewhere), *paper_p1* and *paper_p2* (the papers' experiments on real "
+    "data, for a GPU), *rehearsal* (their networks with random weights). The demo is params.yaml "
+    "itself; the others are small files that say what differs from it, and several may be laid one "
+    "over the other.",
     no_args_is_help=True,
 )
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="demo, ci, paper; `pasta profile show x` lists them")
+    str,
+    typer.Argument(
+        metavar="NAME", help="demo, ci, released, paper_p1, ...; `pasta profile show x` lists them"
+    ),
+]
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME...",
+        help="demo, ci, released, paper_p1, ... (`pasta profile show x` lists them); a later one "
+        "is laid over the earlier: `released ci` is a release in tiny sizes",
+    ),
+]
+Root = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="of a release: human_annotations.json with its images and maps"
+    ),
+]
+Lenient = Annotated[
+    bool,
+    typer.Option("--lenient", help="leave entries of the release out that cannot be used"),
 ]
 
 
 @app.command()
-def show(name: Name) -> None:
+def show(names: Names) -> None:
     """Print all parameters of a profile as YAML, also those that are left at their defaults."""
     from pasta.config import checked_params, dump_yaml
     from pasta.paths import PARAMS, project_root
 
-    whole = checked_params(project_root() / PARAMS, _text(name))
+    whole = checked_params(project_root() / PARAMS, _text(names))
     typer.echo(dump_yaml(whole.model_dump(mode="json")), nl=False)
 
 
 @app.command()
 def use(
-    name: Name,
+    names: Names,
+    root: Root = None,
+    lenient: Lenient = False,
     force: Annotated[
         bool, typer.Option("--force", help="also over changes of yours that git does not have")
     ] = False,
@@ -37,13 +65,18 @@ def use(
     """Install a profile as params.yaml; what depends on a changed value runs at the next repro.
 
     A params.yaml that you have edited and not committed is left alone unless you say `--force`.
+
+    `pasta profile use released --root FOLDER` looks at the release first, and stores nothing if an
+    entry of it cannot be used: `pasta data check pasta --root FOLDER` opens every file of it.
     """
     from pasta import store
     from pasta.commands.show import console
+    from pasta.config import JOINT
     from pasta.errors import PastaError
     from pasta.paths import PARAMS, project_root
 
-    text = _text(name)
+    name = JOINT.join(names)
+    text = _text(names, _release(names, root, lenient))
     target = project_root() / PARAMS
     if target.read_text() == text:
         changed = ", with changes that are not committed" if _is_edited(text) else ""
@@ -52,7 +85,7 @@ def use(
     if not force and _is_edited(target.read_text()):
         raise PastaError(
             f"{target}: has changes that are neither committed nor of a profile; commit or save "
-            f"them, or `pasta profile use {name} --force` writes over them"
+            f"them, or `pasta profile use {' '.join(names)} --force` writes over them"
         )
     with store.atomic(target) as temporary:
         temporary.write_text(text)
@@ -73,23 +106,62 @@ def require(name: Name) -> None:
         )
 
 
+def _release(names: list[str], root: Path | None, lenient: bool) -> dict[str, Any] | None:
+    """The section ``release`` of the parameters, once the entries have been looked at."""
+    from pasta.commands.show import console
+    from pasta.config import checked_params
+    from pasta.datasets.released import read_release
+    from pasta.errors import PastaError
+    from pasta.paths import PARAMS, project_root
+
+    home = project_root()
+    params = checked_params(home / PARAMS, _text(names))
+    released = [name for name, own in params.datasets.items() if own.source == "released"]
+    if not released and (root is not None or lenient):
+        raise PastaError(
+            f"the profile {' '.join(names)!r} takes nothing from a release; "
+            "`pasta profile use released --root FOLDER` does"
+        )
+    if not released:
+        return None
+    folder = (home / params.release.root) if root is None else root.resolve()
+    release = read_release(folder, lenient)
+    for problem in release.left_out:
+        console().print(f"left out: {problem}", markup=False, highlight=False, soft_wrap=True)
+    counts = {name: len(release.of(name)) for name in released}
+    missing = [name for name, number in counts.items() if not number]
+    if missing:
+        raise PastaError(
+            f"{release.file}: has no entry about {', '.join(missing)}; take them out of "
+            "`datasets`, `groups` and `models` in a profile of your own"
+        )
+    told = ", ".join(f"{name} {number:,}" for name, number in counts.items())
+    console().print(f"{release.file}: {len(release.entries):,} explanations ({told})")
+    inside = folder.is_relative_to(home)
+    found: dict[str, Any] = {"root": str(folder.relative_to(home) if inside else folder)}
+    return {**found, "lenient": True} if lenient else found
+
+
 def _is_edited(text: str) -> bool:
     """Whether a params.yaml is the text of no profile and of no commit."""
-    from pasta.config import DEMO, profile_names, profile_text
+    from pasta.config import DEMO, JOINT, parse_yaml, profile_names, profile_text
     from pasta.git import committed
     from pasta.paths import PARAMS, project_root
 
     root = project_root()
     if text in committed(root, PARAMS, most=200):
         return False
-    others = [name for name in profile_names(root) if name != DEMO]  # the demo is the file itself
-    return text not in (profile_text(name, root) for name in others)
+    found = parse_yaml(root / PARAMS, text)
+    names = str(found.get("profile", "")).split(JOINT) if isinstance(found, dict) else []
+    if names == [DEMO] or not set(names) <= set(profile_names(root)):
+        return True  # the demo is the file itself
+    return text not in (profile_text(names, root), profile_text(names, root, found.get("release")))
 
 
-def _text(name: str) -> str:
+def _text(names: Sequence[str], release: Mapping[str, Any] | None = None) -> str:
     from pasta.config import checked_params, profile_text
     from pasta.paths import PARAMS, project_root
 
-    text = profile_text(name, project_root())
+    text = profile_text(names, project_root(), release)
     checked_params(project_root() / PARAMS, text)
     return text

@@ -19,6 +19,7 @@ from pasta.config import Params
 from pasta.datasets.drawn.source import DrawnSource
 from pasta.datasets.files import file_source
 from pasta.datasets.records import SPLITS, Item, Record, Source
+from pasta.datasets.released import open_release, released_source
 from pasta.datasets.settings import DatasetParams
 from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY, open_dataset
 from pasta.datasets.vocabulary import vocabulary
@@ -34,6 +35,9 @@ NOTHING = np.empty((0, 0), dtype=np.uint8)
 def source_of(dataset: str, params: Params, root: Path) -> Source:
     """Make the source that a profile names; relative roots start at the project's."""
     section = params.datasets[dataset]
+    if section.source == "released":
+        release = open_release(params.release, root)
+        return released_source(release, dataset, params.release.lenient)
     if section.source == "files":
         return file_source(dataset, root / str(section.root), params.seeds.splitting)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
@@ -41,11 +45,16 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:
-    """Choose as many items of each split as the profile asks for; each split must have some."""
+    """Choose as many items of each split as the profile asks for; each split must have some.
+
+    A release has its images in one split, and all of them are taken.
+    """
     chosen: list[Item] = []
     for split in SPLITS:
         there = [item for item in source.items() if item.split == split]
-        wanted = getattr(section, split)
+        wanted = None if section.source == "released" else getattr(section, split)
+        if not there and section.source == "released":
+            continue  # all its images are in one
         if not there:
             raise PastaError(f"the dataset has no {split} image")
         chosen += there if wanted is None else there[:wanted]

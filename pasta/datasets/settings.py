@@ -12,9 +12,9 @@ from pasta.sections import Count, Fraction, Section
 class DatasetParams(Section):
     """Where a dataset comes from and how much of it is used."""
 
-    source: Literal["drawn", "files"] = "drawn"
-    root: str | None = None  # of the original files; unused for drawn images
-    train: Count | None  # number of images; null takes all there are (files only)
+    source: Literal["drawn", "files", "released"] = "drawn"
+    root: str | None = None  # of the original files; unused for drawn and released images
+    train: Count | None  # number of images; null takes all (files); a release gives what it has
     validation: Count | None
     test: Count | None
     color_bias: Fraction = 0.0  # drawn catsdogscars: how often colour gives the class away
@@ -26,3 +26,10 @@ class DatasetParams(Section):
         if self.source == "drawn" and None in (self.train, self.validation, self.test):
             raise ValueError("source 'drawn' needs a number of images for each split, not null")
         return self
+
+
+class ReleaseParams(Section):
+    """Rated explanations that were made elsewhere, see pasta.datasets.released."""
+
+    root: str = "pipelines/release"  # the folder; what it holds is an input of the pipeline
+    lenient: bool = False  # leave entries out that cannot be used, and say so

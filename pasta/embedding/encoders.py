@@ -17,7 +17,6 @@ length is its own choice.
 from __future__ import annotations
 
 import hashlib
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -36,7 +35,10 @@ from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
 from pasta.models.base import Normalise
 from pasta.models.clip import ABOUT, FOLDER, WEIGHTS, ClipEncoder, open_model
+from pasta.models.hub import stand_in_tokenizer, transformers
+from pasta.models.settings import is_random, seed_of, with_seed
 from pasta.registry import Registry
+from pasta.seeds import entropy
 
 
 class Encoder(Protocol):
@@ -166,9 +168,12 @@ class OpenClip:
         return len(inner([words])["input_ids"][0]) <= int(tokenizer.context_length)
 
 
-def open_encoder(settings: EmbeddingParams, root: Path) -> Encoder:
-    """The encoder that the parameters name, on the device of this process."""
-    return ENCODERS[settings.encoder](settings.weights, root)
+def open_encoder(settings: EmbeddingParams, root: Path, seed: int) -> Encoder:
+    """The encoder that the parameters name, on the device of this process.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
+    return ENCODERS[settings.encoder](with_seed(settings.weights, seed), root)
 
 
 @ENCODERS.register("tiny-clip", title="tiny CLIP", weights="trained", architecture=TINY)
@@ -361,16 +366,6 @@ class Llava(HubEncoder):
         return states
 
 
-def transformers(encoder: str) -> Any:
-    """The library, or an error that says how to get it."""
-    try:
-        return importlib.import_module("transformers")
-    except ImportError as error:
-        raise PastaError(
-            f"the encoder {encoder} needs transformers. `pip install 'pasta-xai[vlm]'` brings it."
-        ) from error
-
-
 @ENCODERS.register(
     "blip-base",
     title="BLIP",
@@ -396,6 +391,10 @@ def open_llava(weights: str, root: Path) -> Encoder:
 
 def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, Any]:
     library = transformers(name)
+    if is_random(weights):
+        model, tokenizer = _drawn(library, name, kind, seed_of(weights))
+        compute.place(model)
+        return model, tokenizer
     place = str(root / weights) if (root / weights).is_dir() else weights
     try:
         # Only safetensors: nothing that is loaded can run code.
@@ -412,6 +411,20 @@ def _loaded(name: str, kind: str, weights: str, root: Path) -> tuple[nn.Module, 
         ) from error
     compute.place(model)
     return model, tokenizer
+
+
+CONFIGS = Path(__file__).parent / "configs"  # of the models on the hub, by the encoder's name
+
+
+def _drawn(library: Any, name: str, kind: str, seed: int) -> tuple[nn.Module, Any]:
+    """A model as its configuration describes it, with random weights, and a stand-in tokenizer."""
+    known = store.read_json(CONFIGS / f"{name}.json")
+    words = int(known.pop("tokenizer_vocab_size"))
+    architecture = getattr(library, kind)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(entropy(seed, "encoder", name, "weights") % 2**63)
+        model = architecture(architecture.config_class(**known))
+    return model, stand_in_tokenizer(words)
 
 
 class TextEncoder(Protocol):

@@ -97,7 +97,7 @@ def render(
     for start in range(0, len(images), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         match settings.image:
-            case "overlay":
+            case "seen" | "overlay":
                 light = overlay(images[some], maps[some], signed)
             case "masked":
                 light = masked(images[some], maps[some])

@@ -21,7 +21,8 @@ class HandcraftedParams(Section):
     shrinkage: Fraction = 0.5  # of the Gaussians' covariances, 0 none, 1 a sphere
 
 
-Shown = Literal["overlay", "masked", "blur"]
+# seen: the pictures that people saw, as they are; an overlay where they are drawn here
+Shown = Literal["seen", "overlay", "masked", "blur"]
 
 
 class VariantsParams(Section):
@@ -31,7 +32,8 @@ class VariantsParams(Section):
     images: tuple[Shown, ...] = Field(default=("overlay", "masked", "blur"), strict=False)
     # concepts in a sentence
     n_top: tuple[Count, ...] = Field(default=(5, 10, 15, 20, 25, 30), strict=False)
-    template: str = "this image shows"  # words in front of the concepts
+    # words in front of the concepts
+    template: str = "The model's prediction is motivated by the concepts:"
     weighted: bool = True  # concept attributions as a weighted sum of the concepts' vectors
     encoders: dict[str, str] = Field(default_factory=dict)  # other encoders and their weights
 
@@ -41,7 +43,8 @@ class EmbeddingParams(Section):
 
     # a registered encoder, see pasta.embedding.encoders, or given: vectors of pipelines/vectors
     encoder: str = "tiny-clip"
-    # trained (tiny-clip), an open_clip tag, a model of the hub, a file or a folder; name of vectors
+    # trained (tiny-clip), an open_clip tag, a model of the hub, a file, a folder, or random;
+    # the name of given vectors
     weights: str = "trained"
     image: Shown = "overlay"  # what stands for a saliency map
     blur: Positive = 0.05  # standard deviation of the blur, as a part of the image's side

@@ -20,10 +20,18 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.datasets.files.images import decode
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
 from pasta.datasets.vocabulary import readable
 from pasta.embedding import inputs
-from pasta.embedding.encoders import ENCODERS, Encoder, about, sentence_vectors
+from pasta.embedding.encoders import (
+    ENCODERS,
+    Encoder,
+    about,
+    pictures,
+    sentence_vectors,
+    squared,
+)
 from pasta.embedding.given import given_once, given_vectors, last_written
 from pasta.embedding.handcrafted import handcrafted_features, identity
 from pasta.embedding.sentences import pieces, top_concepts
@@ -95,6 +103,11 @@ class Renderer:
 
     def pictures(self, technique: Technique, chosen: pd.DataFrame) -> inputs.Bytes:
         """What stands for some saliency maps."""
+        if self.settings.image == "seen":
+            names = chosen["image_id"].astype(str)
+            files = [self.stored.seen(technique, name) for name in names]
+            if all(file is not None for file in files):
+                return np.concatenate([self._picture(file) for file in files if file is not None])
         maps = self.stored.shown(technique, chosen["row"].tolist())
         index = np.array([self._shown[name] for name in chosen["image_id"]], dtype=np.int64)
         sides = self._images.shape[2:]
@@ -106,6 +119,12 @@ class Renderer:
             )
         soft = self._soft[index] if self.settings.image == "blur" else None
         return inputs.render(self._images[index], maps, technique.signed, self.settings, soft)
+
+    def _picture(self, file: Path) -> inputs.Bytes:
+        """A picture that people saw, whole, at the size of the image tower."""
+        pixels = np.asarray(decode(file)).transpose(2, 0, 1)[None]
+        whole = squared(pictures(torch.from_numpy(np.ascontiguousarray(pixels))), self.encoder.size)
+        return compute.to_numpy((whole * 255).round().to(torch.uint8))
 
     def _concepts(self, technique: Technique, rows: NDArray[np.int64]) -> Floats:
         names, table = self.stored.concepts(technique)
@@ -178,14 +197,21 @@ def units_of(
     groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path
 ) -> list[EmbedUnit]:
     """What is to be done; variants that show the same of a kind of explanation are one."""
-    found: dict[tuple[str, str, Group], EmbedUnit] = {}
+    return [
+        EmbedUnit(group, kind, settings, root)
+        for kind, settings in different_ways(variants)
+        for group in groups
+    ]
+
+
+def different_ways(variants: Sequence[EmbeddingParams]) -> list[tuple[str, EmbeddingParams]]:
+    """Kinds of explanations with the variants that show something else of them."""
+    found: dict[tuple[str, str], EmbeddingParams] = {}
     for kind in KINDS:
         for settings in variants:
             own = settings.encoder if settings.encoder in (HANDCRAFTED, GIVEN) else kind
-            for group in groups:
-                unit = EmbedUnit(group, own, settings, root)
-                found.setdefault((own, unit.name, group), unit)
-    return list(found.values())
+            found.setdefault((own, array_folder(settings, own)), settings)
+    return [(kind, settings) for (kind, _), settings in found.items()]
 
 
 def embed_unit(unit: EmbedUnit) -> Arrays:

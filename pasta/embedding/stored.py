@@ -28,6 +28,7 @@ from pasta.errors import InputError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
+from pasta.models.settings import with_seed
 
 HANDCRAFTED, GIVEN, ENCODER = "handcrafted", "given", "encoder.json"
 Floats = NDArray[np.float32]
@@ -115,8 +116,11 @@ def _slug(template: str) -> str:
     return f"{words}-{number}" if words else number
 
 
-def variants(settings: EmbeddingParams) -> list[EmbeddingParams]:
-    """All ways of embedding that the parameters ask for, the usual one first, none twice."""
+def variants(settings: EmbeddingParams, seed: int = 0) -> list[EmbeddingParams]:
+    """All ways of embedding that the parameters ask for, the usual one first, none twice.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
     more = settings.variants
     shown = settings.encoder != GIVEN  # of given vectors nobody knows what else would be seen
     changes: list[dict[str, Any]] = [
@@ -131,6 +135,7 @@ def variants(settings: EmbeddingParams) -> list[EmbeddingParams]:
     found: list[EmbeddingParams] = []
     for change in changes:
         changed = settings.model_copy(update=change)
+        changed = changed.model_copy(update={"weights": with_seed(changed.weights, seed)})
         if changed not in found:
             found.append(changed)
     return found

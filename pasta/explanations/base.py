@@ -42,6 +42,37 @@ Reshape = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
+class Passes:
+    """How often one image, or a changed copy of it, goes through the model."""
+
+    forward: float = 0  # whole passes
+    backward: float = 0  # from the logits to the target layer or to the image
+    behind: float = 0  # forward passes of what lies behind the target layer alone
+
+    def __add__(self, other: Passes) -> Passes:
+        return Passes(
+            self.forward + other.forward,
+            self.backward + other.backward,
+            self.behind + other.behind,
+        )
+
+    def times(self, number: float) -> Passes:
+        """The same so often."""
+        return Passes(number * self.forward, number * self.backward, number * self.behind)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the work of a method depends on beside its settings."""
+
+    image: tuple[int, ...]  # height and width
+    channels: int = 0  # of the target layer
+
+
+CountPasses = Callable[[Any, Sizes], Passes]  # from a method's settings and the model's sizes
+
+
+@dataclass(frozen=True)
 class View:
     """A classifier as explanation methods see it."""
 
@@ -198,6 +229,7 @@ def method(
     network: type[nn.Module] | None = None,
     settings: type[Section] | None = None,
     any_modality: bool = False,
+    passes: CountPasses | None = None,
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
 
@@ -206,7 +238,10 @@ def method(
     another colour. ``backbones`` are those the method is applied to in this project.
     A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
     shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
-    ``any_modality`` says that it explains more than images. ``settings`` is the class of its
+    ``any_modality`` says that it explains more than images. ``passes`` counts the passes of one
+    image beside those that methods share; without it a method that lives on a shared pass or on
+    concept scores needs none of its own, and another one a forward and a backward pass.
+    ``settings`` is the class of its
     section in the parameters, whose defaults hold unless params.yaml has something else under
     ``explanations.methods.<key>``.
     """
@@ -224,6 +259,7 @@ def method(
         network=network,
         settings=settings,
         any_modality=any_modality,
+        passes=passes,
     )
 
 

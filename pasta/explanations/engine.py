@@ -14,7 +14,15 @@ from torch import Tensor
 
 from pasta import compute
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, View, raw_maps, require_network, shared_pass
+from pasta.explanations.base import (
+    Given,
+    Passes,
+    Sizes,
+    View,
+    raw_maps,
+    require_network,
+    shared_pass,
+)
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.image import IMAGE
 from pasta.explanations.layers import find_layer
@@ -118,6 +126,29 @@ def computed(given: Given, name: str, backend: Backend = "shared pass") -> Tenso
     if about["attribution"] != "image":
         return found
     return raw_maps(found, given.size, about["sign"], given.modality)
+
+
+def count_passes(methods: Sequence[str], settings: MethodsParams, sizes: Sizes) -> Passes:
+    """Count the passes of one image that these methods make together."""
+    shared: set[Passes] = set()
+    whole = Passes()
+    for name in methods:
+        about = METHODS.entry(name).metadata
+        kind, looks = about["settings"], about["needs_layer"] or about["own_pass"] is not None
+        own = Passes(forward=1, backward=1)
+        if looks and not goes_through_grad_cam(name, "shared pass"):
+            shared.add(own)
+            own = Passes()
+        elif about["attribution"] == "concepts":
+            shared.add(Passes(forward=1))  # the scores of all concepts
+            own = Passes()
+        if about["passes"] is not None:
+            section = (
+                getattr(settings, name, None) if kind is None else settings.section(name, kind)
+            )
+            own = about["passes"](section, sizes)
+        whole += own
+    return sum(shared, whole)
 
 
 @contextmanager

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from mpl_toolkits.axes_grid1 import ImageGrid
@@ -188,19 +190,57 @@ def saliency_picture(parts: Sequence[Part], backbone: str, images: int) -> Image
     ours = [one for one in ours if all(_has(stored, one) for _, stored in there)]
     if not there or not ours:
         raise PastaError(f"no group has explanations of {backbone}")
-    rows = list(range(images))
+    chosen = [_most_explained(stored, ours, images) for _, stored in there]
+    whole = [one for one in ours if _explains_all(there, chosen, one)]
+    if not whole:  # a release has some techniques of an image only
+        there, chosen = there[:1], chosen[:1]
+        whole = [one for one in ours if _explains_all(there, chosen, one)]
     columns = {
         one.title: (
-            np.concatenate([stored.shown(one, rows) for _, stored in there]),
+            np.concatenate(
+                [
+                    stored.shown(one, _of_images(stored, one, names)["row"].tolist())
+                    for (_, stored), names in zip(there, chosen, strict=True)
+                ]
+            ),
             one.signed,
         )
-        for one in ours
+        for one in whole
     }
-    firsts = [(dataset, stored.rows(ours[0]).iloc[rows]) for dataset, stored in there]
-    pixels = [_pixels(dataset, table["image_id"].tolist()) for dataset, table in firsts]
-    titles = [str(label) for _, table in firsts for label in table["predicted"]]
+    pixels = [_pixels(part[0], names) for part, names in zip(there, chosen, strict=True)]
+    titles = [
+        str(label)
+        for (_, stored), names in zip(there, chosen, strict=True)
+        for label in _of_images(stored, whole[0], names)["predicted"]
+    ]
     title = f"Explanations of {backbone_title(backbone)}"
     return draw(gallery(np.concatenate(pixels), columns, titles, title, cell=112))
+
+
+def _most_explained(
+    stored: StoredExplanations, techniques: Sequence[Technique], number: int
+) -> list[str]:
+    """The images that most of the techniques explain; among equals the first."""
+    counts = Counter(name for one in techniques for name in stored.rows(one)["image_id"])
+    return [str(name) for name, _ in counts.most_common(number)]
+
+
+def _explains_all(
+    parts: Sequence[Part], chosen: Sequence[Sequence[str]], technique: Technique
+) -> bool:
+    return all(
+        len(_of_images(stored, technique, names)) == len(names)
+        for (_, stored), names in zip(parts, chosen, strict=True)
+    )
+
+
+def _of_images(
+    stored: StoredExplanations, technique: Technique, names: Sequence[str]
+) -> pd.DataFrame:
+    """The explanations of some images, in their order."""
+    rows = stored.rows(technique)
+    rows = rows[rows["image_id"].isin(names)]
+    return rows.sort_values("image_id", key=lambda column: column.map(list(names).index))
 
 
 def concept_picture(parts: Sequence[Part]) -> Image.Image:
@@ -208,18 +248,26 @@ def concept_picture(parts: Sequence[Part]) -> Image.Image:
     first = parts[0][0]
     groups = [part for part in parts if part[0].folder == first.folder]
     ours = [one for one in _techniques(groups) if one.kind == "concept"]
-    found = {one: stored.concepts(one) for one in ours for _, stored in groups if _has(stored, one)}
-    if not found:
+    if not ours:
         raise PastaError(f"{first.folder}: there are no explanations of concept models")
+    counts = Counter(
+        name for one in ours for _, stored in groups for name in stored.rows(one)["image_id"]
+    )
+    [(image, _)] = counts.most_common(1)
+    found = {
+        one: (stored.concepts(one), int(own["row"].iloc[0]))
+        for one in ours
+        for _, stored in groups
+        if len(own := _of_images(stored, one, [str(image)]))
+    }
     entries = [
-        Entry("", _title(one), ConceptValues(list(names), values[0]))
-        for one, (names, values) in found.items()
+        Entry("", _title(one), ConceptValues(list(names), values[row]))
+        for one, ((names, values), row) in found.items()
     ]
-    image = str(groups[0][1].table["image_id"].iloc[0])  # the same of all backbones
     # What it really shows: concept models may differ in what they say.
-    label = str(first.images.set_index("image_id").loc[image, "label"]).replace("_", " ")
+    label = str(first.images.set_index("image_id").loc[str(image), "label"]).replace("_", " ")
     title = f"Explanations of concept models: {label}"
-    return draw(sheet(_pixels(first, [image])[0], entries, title))
+    return draw(sheet(_pixels(first, [str(image)])[0], entries, title))
 
 
 def save(picture: Image.Image, path: Path) -> None:

@@ -12,29 +12,45 @@ from torch import Tensor
 from pasta import compute
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset
-from pasta.errors import PastaError
 from pasta.explanations.base import View
 from pasta.explanations.engine import predicted_classes
 from pasta.explanations.modality import MODALITIES
 from pasta.explanations.perturbation_search import Found, find_pairs
+from pasta.progress import tell
+from pasta.sections import for_dataset
 from pasta.seeds import generator
 
 
-def chosen_rows(dataset: StoredDataset, number: int, seed: int) -> NDArray[np.int64]:
-    """Test images, the same for every backbone."""
-    rows = dataset.rows("test")
-    if len(rows) < number:
-        raise PastaError(
-            f"{dataset.folder}: {number} images are to be explained (explanations.images), but "
-            f"there are {len(rows)} test images"
+def choose_rated(test: NDArray[np.int64], dataset: str, params: Params) -> NDArray[np.int64]:
+    """Test images to explain and rate, the same for every backbone; all if fewer are there."""
+    number = for_dataset(params.explanations.images, dataset)
+    random = generator(params.seeds.explaining, "explanations", dataset)
+    return np.sort(random.choice(test, min(number, len(test)), replace=False))
+
+
+def choose_fresh(
+    test: NDArray[np.int64], dataset: str, params: Params, number: int
+) -> NDArray[np.int64]:
+    """Test images that are not rated, in random but fixed order; all if fewer are left."""
+    rest = np.setdiff1d(test, choose_rated(test, dataset, params))
+    random = generator(params.seeds.explaining, "applications", "fresh images", dataset)
+    return np.asarray(random.permutation(rest)[:number])
+
+
+def tell_too_few_test_images(dataset: StoredDataset, params: Params) -> None:
+    """Say so if a dataset has fewer test images than are to be explained."""
+    name, there = dataset.vocabulary.dataset, len(dataset.rows("test"))
+    asked = for_dataset(params.explanations.images, name)
+    if there < asked:
+        tell(
+            f"{name} has {there} test images: all of them are explained, not {asked} "
+            "(explanations.images), and none is left that nobody has rated"
         )
-    random = generator(seed, "explanations", dataset.vocabulary.dataset)
-    return np.sort(random.choice(rows, number, replace=False))
 
 
 def chosen(dataset: StoredDataset, params: Params) -> tuple[tuple[str, ...], NDArray[np.uint8]]:
     """Names and pixels of the images to explain."""
-    rows = chosen_rows(dataset, params.explanations.images, params.seeds.explaining)
+    rows = choose_rated(dataset.rows("test"), dataset.vocabulary.dataset, params)
     names = tuple(dataset.images["image_id"].iloc[rows])
     return names, np.ascontiguousarray(dataset.pixels[rows])
 

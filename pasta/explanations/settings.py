@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, NotNegative, OpenSection, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
 
 class FactorizationParams(Section):
@@ -38,6 +38,13 @@ class RiseParams(Section):
     masks: Count = 2000
     cells: Count = 7  # of the coarse grid, along each side
     keep: Fraction = 0.5  # probability that a cell stays visible
+
+
+class ScoreCamParams(Section):
+    """ScoreCAM."""
+
+    # only so many channels, those that vary most (Faster Score-CAM); null takes all
+    channels: Count | None = None
 
 
 class ConceptLimeParams(Section):
@@ -135,6 +142,7 @@ class MethodsParams(OpenSection):
     lime: LimeParams = LimeParams()
     shap: ShapParams = ShapParams()
     rise: RiseParams = RiseParams()
+    scorecam: ScoreCamParams = ScoreCamParams()
     lime_cbm: ConceptLimeParams = ConceptLimeParams()
     shap_cbm: ConceptShapParams = ConceptShapParams()
     rise_cbm: ConceptRiseParams = ConceptRiseParams()
@@ -159,7 +167,8 @@ class PerturbationParams(Section):
 class ExplanationParams(Section):
     """Which images are explained, by what."""
 
-    images: Count  # of each dataset's test images
+    # of each dataset's test images, or by dataset: {coco: 250, monumai: 150}; all if it has fewer
+    images: PerDataset
     batch_size: Count = 16
     budget: Annotated[int, Field(ge=1)] = 128  # images in one forward pass of a perturbation method
     extras: bool = True  # also the techniques that are not among the papers' 46

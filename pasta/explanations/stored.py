@@ -2,18 +2,22 @@
 
 ======================================  ========================================================
 ``explanations.parquet``                a row for each image and technique
-``perturbed.parquet``                   two rows for each: the light and the strong perturbation
+``perturbed.parquet``                   its perturbed copies, usually a light and a strong one
 ``explanations.json``                   shares of maps and copies with which something is wrong
 ``techniques.json``                     title, kind and sign of each technique
-``perturbed/<backbone>.npy``            perturbed images: n light, then n strong ones
-``<method>.<backbone>.npy``             maps of n originals, n light, n strong copies
+``perturbed/<backbone>.npy``            perturbed images
+``<method>.<backbone>.npy``             maps of originals and of perturbed copies
 ``<method>.<backbone>.parquet``         the same for concepts
+``seen/<method>.<backbone>/``           pictures that people saw, where they are not drawn here
 ======================================  ========================================================
+
+The column ``row`` of both tables says where an attribution is in the file of its technique, and
+``copy`` where a perturbed image is. Every technique may explain other images.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
+from pasta.datasets.files.images import SUFFIXES
 from pasta.errors import InputError
 from pasta.explanations.attribution import shown_maps
 from pasta.explanations.techniques import Technique
@@ -120,8 +125,14 @@ class StoredExplanations:
         return self._concepts[technique]
 
     def copies(self, backbone: str) -> NDArray[np.uint8]:
-        """The perturbed inputs of a backbone (2 n, *spatial, channels): light, then strong."""
+        """The perturbed inputs of a backbone (n, *spatial, channels), see the column ``copy``."""
         return store.read_array(copies_file(self.folder, backbone))
+
+    def seen(self, technique: Technique, image_id: str) -> Path | None:
+        """The picture that people saw, if it is not for us to draw."""
+        folder = seen_folder(self.folder, technique)
+        files = (folder / f"{image_id}{suffix}" for suffix in SUFFIXES)
+        return next((file for file in files if file.is_file()), None)
 
 
 # Statuses and scales (3 n,) of each technique's attributions of n originals, light, strong copies
@@ -137,6 +148,11 @@ def attribution_file(folder: Path, technique: Technique) -> Path:
 def copies_file(folder: Path, backbone: str) -> Path:
     """Where the perturbed images of a backbone are."""
     return folder / "perturbed" / f"{backbone}.npy"
+
+
+def seen_folder(folder: Path, technique: Technique) -> Path:
+    """Where the pictures of a technique are that people saw."""
+    return folder / "seen" / f"{technique.method}.{technique.backbone}"
 
 
 def write_values(
@@ -163,18 +179,37 @@ def write_tables(
     copies: Mapping[str, Copies],
     done: Known,
 ) -> None:
-    """Leave the tables of all techniques behind, and the shares of what is wrong with them."""
+    """Leave the tables of computed explanations behind: n originals, n light, n strong copies."""
     rows = list(_rows(dataset, copies, done))
-    explained = tables.EXPLANATIONS.frame(row for row in rows if "strength" not in row)
-    perturbed = tables.PERTURBED.frame(row for row in rows if "strength" in row)
-    store.write(explained, folder / TABLE, tables.EXPLANATIONS, {"images": images})
-    store.write(perturbed, folder / PERTURBED, tables.PERTURBED, {"explanations": explained})
+    explained = [row for row in rows if "strength" not in row]
+    write_rows(folder, images, explained, [row for row in rows if "strength" in row], done)
+
+
+def write_rows(
+    folder: Path,
+    images: pd.DataFrame,
+    explained: Iterable[Mapping[str, Any]],
+    perturbed: Iterable[Mapping[str, Any]],
+    techniques: Collection[Technique],
+) -> None:
+    """Leave both tables behind, given as rows, what is wrong with them, and the techniques."""
+    table, copies = tables.EXPLANATIONS.frame(explained), tables.PERTURBED.frame(perturbed)
+    store.write(table, folder / TABLE, tables.EXPLANATIONS, {"images": images})
+    store.write(copies, folder / PERTURBED, tables.PERTURBED, {"explanations": table})
+    known = table.set_index("sample_id")[["method", "backbone"]]
+    copies = copies.join(known, on="sample_id")
+    columns = ["method", "backbone", "status"]
+    every = pd.concat([table[columns], copies[columns]])
+    wrong = (every["status"] != "ok").groupby(every["method"] + "/" + every["backbone"]).mean()
+    strong = copies[copies["strength"] == STRENGTHS[1]]
+    changed = strong.groupby("backbone")["changed"].mean()
+    order = dict.fromkeys(one.backbone for one in techniques)
     shares = {
-        "not_ok": {one.key: _share(status != "ok") for one, (status, _) in done.items()},
-        "changed": {name: _share(own.changed[len(own.ids) :]) for name, own in copies.items()},
+        "not_ok": {one.key: round(float(wrong[one.key]), 4) for one in techniques},
+        "changed": {name: round(float(changed[name]), 4) for name in order if name in changed},
     }
     store.write_json(shares, folder / SHARES)
-    write_facts(folder, done)
+    write_facts(folder, techniques)
 
 
 def write_facts(folder: Path, techniques: Iterable[Technique]) -> None:
@@ -182,10 +217,6 @@ def write_facts(folder: Path, techniques: Iterable[Technique]) -> None:
     facts = ("title", "kind", "sign", "stage")
     about = {one.key: {name: getattr(one, name) for name in facts} for one in techniques}
     store.write_json(about, folder / TECHNIQUES)
-
-
-def _share(flags: NDArray[np.bool_]) -> float:
-    return round(float(flags.mean()), 4)
 
 
 def _rows(dataset: str, copies: Mapping[str, Copies], done: Known) -> Iterator[dict[str, Any]]:
@@ -216,4 +247,5 @@ def _rows(dataset: str, copies: Mapping[str, Copies], done: Known) -> Iterator[d
                     "perturbation": str(about.perturbation[place]),
                     "magnitude": float(about.magnitude[place]),
                     "changed": bool(about.changed[place]),
+                    "copy": place,
                 }

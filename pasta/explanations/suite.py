@@ -23,7 +23,7 @@ from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.modality import MODALITIES
-from pasta.explanations.samples import chosen, search_copies
+from pasta.explanations.samples import chosen, search_copies, tell_too_few_test_images
 from pasta.explanations.stored import Copies, copies_file, write_tables, write_values
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
@@ -88,6 +88,7 @@ def explain_group(
     spent: dict[tuple[str, str], float] = defaultdict(float)
     copies: dict[str, Copies] = {}
     ids, _ = chosen(dataset, params)
+    tell_too_few_test_images(dataset, params)
     for place, found in compute.map_units(search, backbones, kept):
         name = backbones[place].name
         store.write_array(found.pop("pixels"), copies_file(folder, name))
@@ -166,15 +167,18 @@ def _is_long(method: str) -> bool:
     return bool(METHODS.entry(method).metadata["functioning"] == "perturbation")
 
 
+def share_passes(methods: Sequence[str]) -> list[tuple[str, ...]]:
+    """Methods that live on one shared pass go together; each long one is alone."""
+    quick = tuple(name for name in methods if not _is_long(name))
+    return [*([quick] if quick else []), *((name,) for name in methods if _is_long(name))]
+
+
 def _parts(backbone: Backbone, techniques: Sequence[Technique], copies: Copies) -> list[Part]:
-    """Methods that live on one shared pass go together; each long one is a unit of its own."""
-    ours = [one for one in techniques if one.backbone == backbone.name]
-    long = [one.method for one in ours if _is_long(one.method)]
-    quick = tuple(one.method for one in ours if not _is_long(one.method))
+    """The units of a backbone."""
+    ours = [one.method for one in techniques if one.backbone == backbone.name]
     predicted = copies.predicted.tolist()
     return [
         Part(backbone, methods, start, tuple(predicted[start : start + ROWS]))
-        for methods in (quick, *((name,) for name in long))
-        if methods
+        for methods in share_passes(ours)
         for start in range(0, len(predicted), ROWS)
     ]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pasta.config import parse_yaml
+from pasta.datasets.released import ForeignError
 
 Kind = Literal["saliency", "concept"]
 Sign = Literal["positive", "signed"]
@@ -26,6 +27,29 @@ RELEASED = {f"{one['method']}/{one['backbone']}": one["number"] for one in _know
 PUBLISHED = frozenset(
     f"{one['method']}/{one['backbone']}" for one in _known["techniques"] if one.get("table", True)
 )
+
+
+NUMBERED = {number: technique for technique, number in RELEASED.items()}
+
+
+def released_technique(named: int | str, number: int | None) -> str:
+    """``method/backbone`` as a release names it: by a number, or by these words.
+
+    Parameters
+    ----------
+    named
+        What an entry says.
+    number
+        What the name of its picture says, if anything.
+    """
+    known = NUMBERED.get(number) if number is not None else None
+    found = NUMBERED.get(named) if isinstance(named, int) else named
+    if found is None:
+        expected = f"a number of the release, up to {max(NUMBERED)}, or sample_id"
+        raise ForeignError(f"technique {named} is not known", expected)
+    if known not in (None, found):
+        raise ForeignError(f"is about {found} and its picture about {known}", "one technique")
+    return found
 
 
 @dataclass(frozen=True)

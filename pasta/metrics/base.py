@@ -44,14 +44,46 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Cost:
-    """The work for one image: forward passes of the model, and maps to be explained again."""
+    """The work for one image, by what it is for: what has equal keys is done once for all metrics.
 
-    forward_passes: int = 0
-    explanations: int = 0
+    ``asked`` are forward passes of the model, ``explained`` maps to be explained again, and
+    ``imputed`` copies whose removed pixels are imputed, which takes longer than a pass.
+    """
+
+    asked: Mapping[Hashable, int] = field(default_factory=dict)
+    explained: Mapping[Hashable, int] = field(default_factory=dict)
+    imputed: Mapping[Hashable, int] = field(default_factory=dict)
+
+    @property
+    def forward_passes(self) -> int:
+        """Of the model."""
+        return sum(self.asked.values())
+
+    @property
+    def explanations(self) -> int:
+        """Maps that are explained again."""
+        return sum(self.explained.values())
+
+    @property
+    def imputations(self) -> int:
+        """Copies with imputed pixels."""
+        return sum(self.imputed.values())
+
+    def __or__(self, other: Cost) -> Cost:
+        """The work of two metrics together."""
+        return Cost(
+            {**self.asked, **other.asked},
+            {**self.explained, **other.explained},
+            {**self.imputed, **other.imputed},
+        )
 
     def times(self, images: int) -> Cost:
         """The work for several images."""
-        return Cost(self.forward_passes * images, self.explanations * images)
+        parts = (self.asked, self.explained, self.imputed)
+        return Cost(*({key: images * number for key, number in part.items()} for part in parts))
+
+
+SCORES = "clean"  # the scores of the images as they are, which several metrics ask for
 
 
 @dataclass

@@ -15,7 +15,7 @@ from torch import Tensor
 from pasta.explanations.image import IMAGE
 from pasta.explanations.masking import Masked
 from pasta.explanations.modality import Modality
-from pasta.metrics.base import Batch, require
+from pasta.metrics.base import SCORES, Batch, require
 
 Perturb = Callable[[Tensor], Tensor]  # removed (rows, h, w) to copies (rows, channels, h, w)
 
@@ -49,7 +49,7 @@ def score_images(batch: Batch) -> Tensor:
         scorer, targets = require(batch.scorer), require(batch.targets)
         return torch.cat(scorer.copies(copies, targets, batch.rows))
 
-    return batch.once("clean", compute)
+    return batch.once(SCORES, compute)
 
 
 def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) -> Masked:

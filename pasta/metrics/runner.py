@@ -40,8 +40,13 @@ from pasta.metrics.catalog import METRICS
 from pasta.metrics.settings import MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
+from pasta.models.checkpoint import trained_models
 from pasta.progress import bar
 from pasta.resume import Arrays, kept_units
+from pasta.sections import for_dataset
+from pasta.seeds import generator
+
+Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -89,20 +94,26 @@ class Subjects:
             self._models = {backbone: compute.place(model)}
         return view_of(self._models[backbone])
 
-    def of(self, method: str, backbone: str) -> Subject:
-        """The maps of one technique, by its names."""
-        return self[self.stored.technique(method, backbone)]
+    def of(self, method: str, backbone: str, images: Names | None = None) -> Subject:
+        """The maps of one technique, by its names, on all or on some images."""
+        return self.take(self.stored.technique(method, backbone), images)
 
     def __getitem__(self, technique: Technique) -> Subject:
+        return self.take(technique)
+
+    def take(self, technique: Technique, images_only: Names | None = None) -> Subject:
+        """The maps of one technique on all or on some images."""
         rows, maps = self.stored.rows(technique), self.stored.maps(technique)
+        if images_only is not None:
+            rows = rows[rows["image_id"].astype(str).isin(images_only)]
         places, scales = rows["row"].to_numpy(np.int64), rows["scale"].to_numpy(np.float32)
         size = self.dataset.pixels.shape[1:-1]
-        if maps.shape[1:] != size or len(maps) <= places.max():
+        last = int(places.max(initial=0))
+        if maps.shape[1:] != size or len(maps) <= last:
             raise InputError(
                 f"the maps of {technique.key} have the shape {maps.shape}",
                 file=self.stored.folder,
-                expected=f"at least {places.max() + 1} maps of {' x '.join(map(str, size))}, "
-                "as the images",
+                expected=f"at least {last + 1} maps of {' x '.join(map(str, size))}, as the images",
             )
         images = self._row_of.loc[rows["image_id"].astype(str)].to_numpy(np.int64)
         labels, typical = self.dataset.labels()[images], self._typical
@@ -178,8 +189,23 @@ class Unit:
     source: Source
     backbone: str
     methods: tuple[str, ...]
-    rows: tuple[int, int]
+    rows: tuple[int, int]  # among those of ``images``
     wanted: tuple[Wanted, ...]
+    images: Names | None = None  # all, or some by name
+
+
+def choose_measured(
+    images: Sequence[str], metric: str, dataset: str, settings: MeasureParams, seed: int
+) -> Names | None:
+    """The images that a metric measures, the same for all techniques; None is all of them.
+
+    A metric with fewer images measures some of those that one with more of them measures.
+    """
+    number = for_dataset(settings.images.get(metric, len(images)), dataset)
+    if number >= len(images):
+        return None
+    order = generator(seed, "measured images", dataset).permutation(sorted(images))
+    return tuple(sorted(map(str, order[:number])))
 
 
 def measure_group(
@@ -193,8 +219,12 @@ def measure_group(
     """
     for method in settings.not_again:
         METHODS.entry(method)
-    wanted = list_wanted(settings)
+    for name in settings.images:
+        METRICS.entry(name)
     subjects = Subjects(group, params, root)
+    wanted = list_wanted(settings)
+    if not trained_models(group.models):
+        wanted = [one for one in wanted if _needs_maps_only(one)]
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
     with kept_units(f"measure@{group.key}", inputs) as kept:
         source = Source(group, root, kept.folder.name, settings, params)
@@ -241,25 +271,52 @@ def list_wanted(settings: MeasureParams) -> list[Wanted]:
     return found
 
 
-def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
-    """What is done at a time, the longest first: explaining again, then questions that all
+Plan = tuple[str, tuple[str, ...], tuple[Wanted, ...]]  # a backbone, methods, and metrics of them
+
+
+def plan_work(
+    techniques: Sequence[Technique], wanted: Sequence[Wanted], settings: MeasureParams
+) -> list[Plan]:
+    """What is done together, the longest first: explaining again, then questions that all
     techniques of a backbone share, then what each technique asks alone."""
-    again = tuple(one for one in wanted if _explains_again(one))
+    again = tuple(one for one in wanted if explains_again(one))
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
     alone = tuple(one for one in wanted if one not in again and one not in same)
-    plans: list[tuple[str, tuple[str, ...], tuple[Wanted, ...]]] = []
-    for backbone in dict.fromkeys(one.backbone for one in subjects.techniques):
-        ours = [one for one in subjects.techniques if one.backbone == backbone]
-        chosen = [one for one in ours if one.method not in source.settings.not_again]
-        long = [one for one in chosen if _is_perturbation(one)]
+    plans: list[Plan] = []
+    for backbone in dict.fromkeys(one.backbone for one in techniques):
+        ours = [one for one in techniques if one.backbone == backbone]
+        chosen = [one for one in ours if one.method not in settings.not_again]
+        long = [one for one in chosen if again and _is_perturbation(one)]
         plans += [(backbone, (one.method,), again) for one in long]
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
-    plans += [(one.backbone, (one.method,), alone) for one in subjects.techniques]
-    for backbone, methods, metrics in plans:
-        longest = max((len(subjects.of(one, backbone)) for one in methods), default=0)
-        for start in range(0, longest if metrics else 0, _ROWS):
-            yield Unit(source, backbone, methods, (start, start + _ROWS), metrics)
+    plans += [(one.backbone, (one.method,), alone) for one in techniques]
+    return [plan for plan in plans if plan[1] and plan[2]]
+
+
+def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+    """The plan in units of some rows."""
+    for backbone, methods, metrics in plan_work(subjects.techniques, wanted, source.settings):
+        for images, some in _by_images(subjects, source.settings, metrics).items():
+            longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
+            for start in range(0, longest, _ROWS):
+                yield Unit(source, backbone, methods, (start, start + _ROWS), tuple(some), images)
+
+
+def _by_images(
+    subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+) -> dict[Names | None, list[Wanted]]:
+    """The metrics that measure the same images go together."""
+    found: dict[Names | None, list[Wanted]] = {}
+    for one in wanted:
+        found.setdefault(_images_of(subjects, settings, one.name), []).append(one)
+    return found
+
+
+def _images_of(subjects: Subjects, settings: MeasureParams, metric: str) -> Names | None:
+    names = subjects.stored.table["image_id"].astype(str).unique().tolist()
+    seed = subjects.params.seeds.measuring
+    return choose_measured(names, metric, subjects.group.dataset, settings, seed)
 
 
 def _is_perturbation(technique: Technique) -> bool:
@@ -280,9 +337,9 @@ def measure_unit(unit: Unit) -> Arrays:
     """
     subjects = _open_subjects(unit.source)
     settings, params = unit.source.settings, unit.source.params
-    ours = {one: subjects.of(one, unit.backbone) for one in unit.methods}
-    view = subjects.view(unit.backbone)
-    again = Again(view, unit.methods, params, subjects.modality)
+    ours = {one: subjects.of(one, unit.backbone, unit.images) for one in unit.methods}
+    view = subjects.view(unit.backbone) if trained_models(unit.source.group.models) else None
+    again = None if view is None else Again(view, unit.methods, params, subjects.modality)
     stop = min(unit.rows[1], max(map(len, ours.values())))
     step = _count_images_at_once(unit, subjects)
     parts: list[pd.DataFrame] = []
@@ -292,7 +349,9 @@ def measure_unit(unit: Unit) -> Arrays:
             part = slice(start, min(start + step, stop, len(subject)))
             if part.start >= part.stop:
                 continue
-            more: Any = {"model": view.network, "explainer": again.explainer(method)}
+            more: Any = {}
+            if view is not None and again is not None:
+                more = {"model": view.network, "explainer": again.explainer(method)}
             found = measure(
                 unit.wanted,
                 replace(subject, **more, memory=memory).part(part),
@@ -302,7 +361,8 @@ def measure_unit(unit: Unit) -> Arrays:
             )
             key, samples = f"{method}/{unit.backbone}", subject.samples[part]
             parts += [_make_rows(key, samples, one) for one in found]
-        again.forget()
+        if again is not None:
+            again.forget()
     table = pd.concat(parts, ignore_index=True)
     # Words as numpy has them, which can be kept without pickle.
     return {str(name): table[name].to_numpy(float if name in _NUMBERS else str) for name in table}
@@ -355,11 +415,11 @@ class Again:
 
 def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
     """As many as leave room for the maps of their noisy copies by all methods."""
-    if not any(map(_explains_again, unit.wanted)):
+    if not any(map(explains_again, unit.wanted)):
         return CHUNK
     settings = unit.source.settings
     copies = settings.max_sensitivity.samples * len(settings.noises)
-    for one in filter(_explains_again, unit.wanted):
+    for one in filter(explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
         copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
     pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
@@ -369,10 +429,15 @@ def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
 def _list_not_measured(
     subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> Iterator[pd.DataFrame]:
-    """What is left out because the method is too slow to explain again."""
-    slow = [one for one in subjects.techniques if one.method in settings.not_again]
-    for technique, one in product(slow, filter(_explains_again, wanted)):
-        samples = subjects[technique].samples
+    """What is left out because the method is too slow to explain again, or the image not chosen."""
+    images = {one.name: _images_of(subjects, settings, one.name) for one in wanted}
+    for technique, one in product(subjects.techniques, wanted):
+        samples, some = subjects[technique].samples, images[one.name]
+        if technique.method not in settings.not_again or not explains_again(one):
+            if some is None:
+                continue
+            done = set(subjects.take(technique, some).samples)
+            samples = tuple(name for name in samples if name not in done)
         direction = METRICS.entry(one.name).metadata["direction"]
         empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
         statuses = [NOT_MEASURED] * len(samples)
@@ -398,7 +463,7 @@ def _make_rows(technique: str, samples: Sequence[str], found: Measured) -> pd.Da
 def _order_rows(
     table: pd.DataFrame, subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> pd.DataFrame:
-    """Technique by technique, metric by metric, whatever was done together."""
+    """Technique by technique, metric by metric, sample by sample, whatever was done together."""
     first = {one.key: number for number, one in enumerate(subjects.techniques)}
     second = {_table_key(one, settings): number for number, one in enumerate(wanted)}
     names = (table[name] for name in ("technique", "metric", "variant"))
@@ -406,7 +471,11 @@ def _order_rows(
         len(second) * first[one] + second[metric, variant]
         for one, metric, variant in zip(*names, strict=True)
     ]
-    return table.iloc[np.argsort(np.array(places, dtype=int), kind="stable")].reset_index(drop=True)
+    samples = subjects.stored.table["sample_id"].astype(str).tolist()
+    third = {name: number for number, name in enumerate(samples)}
+    rows = [third[name] for name in table["sample_id"]]
+    order = np.lexsort((np.array(rows, dtype=int), np.array(places, dtype=int)))
+    return table.iloc[order].reset_index(drop=True)
 
 
 def _table_key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
@@ -415,6 +484,11 @@ def _table_key(wanted: Wanted, settings: MeasureParams) -> tuple[str, str]:
     return wanted.name, variant_name(wanted.name, own)
 
 
-def _explains_again(wanted: Wanted) -> bool:
+def _needs_maps_only(wanted: Wanted) -> bool:
+    """Whether the metric can be measured where a release has left nothing but maps."""
+    return set(METRICS.entry(wanted.name).metadata["needs"]) <= {"maps"}
+
+
+def explains_again(wanted: Wanted) -> bool:
     """Whether the metric explains again."""
     return "explainer" in METRICS.entry(wanted.name).metadata["needs"]

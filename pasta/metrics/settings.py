@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pasta.sections import Count, Fraction, NotNegative, OpenSection, Positive, Section
+from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
 Perturbation = Literal["uniform", "gaussian", "black", "road"]
 Noise = Literal["uniform", "gaussian"]
@@ -136,7 +136,8 @@ Noises = Annotated[tuple[Noise, ...], Field(min_length=1, strict=False)]
 DEFAULTS = MetricsParams()
 EVERY = (
     *("sufficiency", "necessity", "faithfulness", "pixel_flipping", "insertion", "deletion"),
-    *("faithfulness_correlation", "max_sensitivity", "sparseness", "entropy"),
+    *("faithfulness_correlation", "max_sensitivity", "max_sensitivity_absolute"),
+    *("sparseness", "entropy"),
     *("effective_complexity", "pointing_game", "relevance_mass", "relevance_rank", "iou", "mae"),
 )
 
@@ -155,5 +156,8 @@ class MeasureParams(MetricsParams):
     readings: Readings = ("text", "published")
     noises: Noises = ("uniform", "gaussian")  # of max_sensitivity
     not_again: Names = ()  # methods too slow to explain noisy copies: they are "not measured"
+    # images of each dataset, or by dataset, for metrics that take long, e.g. {road: 25}; other
+    # images are "not measured" by them. What is not named here measures all.
+    images: dict[str, PerDataset] = Field(default_factory=dict)
     # images in one forward pass; null takes what fits a core's cache
     batch_size: Count | None = None

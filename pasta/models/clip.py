@@ -25,10 +25,16 @@ from pasta.datasets.vocabulary import Vocabulary, readable
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, Classifier, History, Normalise
 from pasta.models.data import ModelContext, TrainingData
+from pasta.models.hub import stand_in_for_open_clip
 from pasta.models.resnet import ScaledResNet
-from pasta.models.settings import ClipParams
+from pasta.models.settings import (
+    ClipZeroShotParams,
+    EncoderParams,
+    is_random,
+    seed_of,
+    with_seed,
+)
 from pasta.registry import did_you_mean
-from pasta.sections import Section
 from pasta.seeds import entropy
 
 
@@ -124,8 +130,12 @@ def open_model(
 ) -> tuple[Any, Any]:
     """A CLIP model in evaluation mode and its tokenizer.
 
-    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``.
+    ``weights`` is a file or an open_clip tag; None draws random weights from ``seed``, and
+    ``random:SEED`` from its own. A tokenizer that is not part of open_clip but comes from the hub
+    has a stand-in beside random weights, so that these need no network.
     """
+    if weights is not None and is_random(weights):
+        seed, weights = seed_of(weights), None
     known = open_clip.list_models()
     if architecture not in known:
         hint = did_you_mean(architecture, known)
@@ -142,10 +152,17 @@ def open_model(
                 force_quick_gelu=bool(tag.get("quick_gelu", False)),
                 weights_only=True,
             )
-            tokenizer = open_clip.get_tokenizer(architecture)
+            tokenizer = _tokenizer(architecture, weights)
     except _FAILURES as error:
         raise PastaError(_explain(architecture, weights, tag, error)) from error
     return model.eval(), tokenizer
+
+
+def _tokenizer(architecture: str, weights: str | None) -> Any:
+    text: dict[str, Any] = open_clip.get_model_config(architecture)["text_cfg"]
+    if weights is None and "hf_tokenizer_name" in text:
+        return stand_in_for_open_clip(text)
+    return open_clip.get_tokenizer(architecture)
 
 
 @contextmanager
@@ -191,6 +208,7 @@ def _explain(architecture: str, weights: str | None, tag: dict[str, Any], error:
 
 
 FOLDER, WEIGHTS, ABOUT = Path("pipelines/data/clip"), "weights.safetensors", "clip.json"
+NONE = "none"  # in place of weights: there is no encoder
 _TEXTS_AT_ONCE, _IMAGES_AT_ONCE = 256, 64
 _MARKS = 2  # the tokens of start and end
 
@@ -278,9 +296,14 @@ class ClipEncoder(nn.Module):
         return torch.cat(batches)
 
 
-def load_clip(settings: ClipParams, root: Path) -> ClipEncoder:
-    """The encoder that the parameters name; ``trained`` is the one the clip stage has left."""
-    weights = settings.weights
+def load_clip(settings: EncoderParams, root: Path, seed: int) -> ClipEncoder:
+    """The encoder that the parameters name; ``trained`` is the one the clip stage has left.
+
+    ``seed`` draws random weights, where these are asked for.
+    """
+    weights = with_seed(settings.weights, seed)
+    if weights == NONE:
+        raise PastaError(f"clip.weights is {NONE}, but a model or an encoder needs weights")
     if weights == "trained":
         file = root / FOLDER / WEIGHTS
         if not file.is_file():
@@ -320,30 +343,34 @@ def _pair(grid: tuple[int, int]) -> tuple[int, int]:
     return rows, columns
 
 
-def clip_settings(context: ModelContext) -> ClipParams:
-    """The encoder's section of the parameters."""
-    return context.params.clip
+def shared_encoder(context: ModelContext, own: EncoderParams | None = None) -> ClipEncoder:
+    """A model's own encoder or that of the section clip, loaded once for all models that see by it.
 
-
-def shared_encoder(context: ModelContext) -> ClipEncoder:
-    """The encoder, loaded once for all models of a dataset."""
-    if "clip" not in context.shared:
-        context.shared["clip"] = load_clip(clip_settings(context), context.root)
-    encoder: ClipEncoder = context.shared["clip"]
+    Each is kept for the dataset under its architecture, weights and size.
+    """
+    settings = own or context.params.clip
+    key = _kept_as("encoder", settings)
+    if key not in context.shared:
+        context.shared[key] = load_clip(settings, context.root, context.seed)
+    encoder: ClipEncoder = context.shared[key]
     return encoder
 
 
 @torch.no_grad()
-def shared_features(data: TrainingData) -> Tensor:
+def shared_features(data: TrainingData, own: EncoderParams | None = None) -> Tensor:
     """Unit vectors of all images of the dataset, computed once, in main memory."""
-    encoder = shared_encoder(data)
-    if "clip_features" not in data.shared:
+    encoder, key = shared_encoder(data, own), _kept_as("features", own or data.params.clip)
+    if key not in data.shared:
         batches = data.batches(torch.arange(len(data.labels)), _IMAGES_AT_ONCE)
-        data.shared["clip_features"] = torch.cat(
+        data.shared[key] = torch.cat(
             [encoder.image_features(images).cpu() for _, images in batches]
         )
-    features: Tensor = data.shared["clip_features"]
+    features: Tensor = data.shared[key]
     return features
+
+
+def _kept_as(what: str, settings: EncoderParams) -> str:
+    return f"clip {what}: {settings.architecture} {settings.weights} {settings.image_size}"
 
 
 class SharesClip(Classifier):
@@ -403,10 +430,10 @@ class ClipZeroShotRecipe:
     """Nothing to train: the encoder and its words are all there is."""
 
     @staticmethod
-    def build(context: ModelContext, settings: Section | None) -> ClipZeroShot:  # noqa: ARG004
-        """The shared encoder with the prompts of the dataset's classes."""
-        encoder = shared_encoder(context)
-        texts = encoder.text_features(prompts(context.classes, clip_settings(context).template))
+    def build(context: ModelContext, settings: ClipZeroShotParams) -> ClipZeroShot:
+        """The encoder with the prompts of the dataset's classes."""
+        encoder = shared_encoder(context, settings.encoder)
+        texts = encoder.text_features(prompts(context.classes, context.params.clip.template))
         return ClipZeroShot(encoder, context.classes, texts)
 
     @staticmethod

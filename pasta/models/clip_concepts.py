@@ -19,14 +19,13 @@ from pasta.models.base import MODELS, ConceptModel, History, Progress
 from pasta.models.clip import (
     ClipEncoder,
     SharesClip,
-    clip_settings,
     prompts,
     shared_encoder,
     shared_features,
 )
 from pasta.models.concept_bottleneck import Line, LinearHead, fit_logistic, line_logits
 from pasta.models.data import ModelContext, TrainingData
-from pasta.models.settings import ClipLinearParams, ClipQdaParams, LaboParams
+from pasta.models.settings import ClipLinearParams, ClipQdaParams, LaboParams, OnClipParams
 
 _SMALLEST_SPREAD = 1e-6
 T = TypeVar("T")
@@ -65,10 +64,10 @@ class ClipConceptModel(SharesClip, ConceptModel):
 
     extractor: ConceptExtractor
 
-    def __init__(self, context: ModelContext, head: nn.Module) -> None:
+    def __init__(self, context: ModelContext, settings: OnClipParams, head: nn.Module) -> None:
         super().__init__(context.classes, context.concepts)
-        encoder = shared_encoder(context)
-        texts = encoder.text_features(prompts(context.concepts, clip_settings(context).template))
+        encoder = shared_encoder(context, settings.encoder)
+        texts = encoder.text_features(prompts(context.concepts, context.params.clip.template))
         self.extractor = ConceptExtractor(encoder, texts)
         self.head = head
 
@@ -81,9 +80,11 @@ class Examples:
     labels: Tensor
 
 
-def examples(model: ClipConceptModel, data: TrainingData) -> tuple[Examples, Examples]:
+def examples(
+    model: ClipConceptModel, data: TrainingData, settings: OnClipParams
+) -> tuple[Examples, Examples]:
     """Training and validation examples; sets the extractor's statistics."""
-    features = shared_features(data).to(model.extractor.texts.device)
+    features = shared_features(data, settings.encoder).to(model.extractor.texts.device)
     model.extractor.standardise(features[data.rows("train")])
     scores = model.extractor.scores(features).cpu().double()
     train, validation = (
@@ -127,8 +128,9 @@ class ClipLinear(ClipConceptModel):
 
     head: LinearHead
 
-    def __init__(self, context: ModelContext) -> None:
-        super().__init__(context, LinearHead(len(context.concepts), len(context.classes)))
+    def __init__(self, context: ModelContext, settings: OnClipParams) -> None:
+        head = LinearHead(len(context.concepts), len(context.classes))
+        super().__init__(context, settings, head)
 
 
 @MODELS.register(
@@ -142,16 +144,16 @@ class ClipLinearRecipe:
     """Penalised logistic regression; the penalty is chosen on the validation images."""
 
     @staticmethod
-    def build(context: ModelContext, settings: ClipLinearParams) -> ClipLinear:  # noqa: ARG004
+    def build(context: ModelContext, settings: ClipLinearParams) -> ClipLinear:
         """All weights zero."""
-        return ClipLinear(context)
+        return ClipLinear(context, settings)
 
     @staticmethod
     def fit(
         model: ClipLinear, data: TrainingData, settings: ClipLinearParams, progress: Progress
     ) -> History:
         """Fit the layer on the similarities of the training images."""
-        train, validation = examples(model, data)
+        train, validation = examples(model, data, settings)
         fit = partial(fit_line, train, len(data.classes))
         line, history = choose(settings.inverse_penalty, fit, line_logits, validation, progress)
         model.head.take(line)
@@ -206,8 +208,9 @@ class ClipQda(ClipConceptModel):
 
     head: GaussianHead
 
-    def __init__(self, context: ModelContext) -> None:
-        super().__init__(context, GaussianHead(len(context.concepts), len(context.classes)))
+    def __init__(self, context: ModelContext, settings: OnClipParams) -> None:
+        head = GaussianHead(len(context.concepts), len(context.classes))
+        super().__init__(context, settings, head)
 
 
 def _logits(head: GaussianHead, scores: Tensor) -> Tensor:
@@ -222,16 +225,16 @@ class ClipQdaRecipe:
     """Closed form; the shrinkage is chosen on the validation images."""
 
     @staticmethod
-    def build(context: ModelContext, settings: ClipQdaParams) -> ClipQda:  # noqa: ARG004
+    def build(context: ModelContext, settings: ClipQdaParams) -> ClipQda:
         """The same standard Gaussian for each class."""
-        return ClipQda(context)
+        return ClipQda(context, settings)
 
     @staticmethod
     def fit(
         model: ClipQda, data: TrainingData, settings: ClipQdaParams, progress: Progress
     ) -> History:
         """Estimate the Gaussians on the similarities of the training images."""
-        train, validation = examples(model, data)
+        train, validation = examples(model, data, settings)
         fit = partial(fit_gaussians, train, len(data.classes))
         head, history = choose(settings.shrinkage, fit, _logits, validation, progress)
         model.head.load_state_dict(head.state_dict())
@@ -243,8 +246,9 @@ class Labo(ClipConceptModel):
 
     head: LinearHead
 
-    def __init__(self, context: ModelContext) -> None:
-        super().__init__(context, LinearHead(len(context.concepts), len(context.classes)))
+    def __init__(self, context: ModelContext, settings: OnClipParams) -> None:
+        head = LinearHead(len(context.concepts), len(context.classes))
+        super().__init__(context, settings, head)
         self.chosen: Tensor
         nothing = torch.zeros(len(context.classes), len(context.concepts), dtype=torch.bool)
         self.register_buffer("chosen", nothing)  # which class has chosen which concept
@@ -305,7 +309,7 @@ def choose_concepts(model: Labo, data: TrainingData, settings: LaboParams) -> Te
     the sentences that the authors had a language model write about each class.
     """
     rows, texts = data.rows("train"), model.extractor.texts.cpu()
-    features, labels = shared_features(data)[rows], data.labels[rows]
+    features, labels = shared_features(data, settings.encoder)[rows], data.labels[rows]
     scale = float(model.extractor.encoder.logit_scale)
     telling = telling_scores(features, labels, texts, scale)
     likeness = likenesses(texts)
@@ -335,14 +339,14 @@ class LaboRecipe:
     """Choose concepts, then fit a layer on all that any class has chosen."""
 
     @staticmethod
-    def build(context: ModelContext, settings: LaboParams) -> Labo:  # noqa: ARG004
+    def build(context: ModelContext, settings: LaboParams) -> Labo:
         """All weights zero, nothing chosen."""
-        return Labo(context)
+        return Labo(context, settings)
 
     @staticmethod
     def fit(model: Labo, data: TrainingData, settings: LaboParams, progress: Progress) -> History:
         """Fit the layer on the chosen similarities of the training images."""
-        train, validation = examples(model, data)
+        train, validation = examples(model, data, settings)
         model.chosen.copy_(choose_concepts(model, data, settings))
         fit = partial(fit_chosen, train, len(data.classes), model.chosen.any(0).cpu())
         line, history = choose(settings.inverse_penalty, fit, line_logits, validation, progress)

@@ -1,4 +1,4 @@
-"""Training of the small CLIP on the training images of all datasets.
+"""Training of the small CLIP on the training images of all datasets; of a release, on all images.
 
 The plain CLIP loss takes the captions of all other images for wrong, which with a handful of
 classes most often they are not. So classes compete within their dataset, concepts are right or
@@ -26,6 +26,7 @@ from pasta import compute, store
 from pasta.models.base import History, Progress, torch_generator
 from pasta.models.clip import (
     ABOUT,
+    NONE,
     WEIGHTS,
     ClipEncoder,
     PromptTable,
@@ -179,12 +180,18 @@ def make_clip(
     parts: Sequence[TrainingData], settings: ClipParams, seed: int, out: Path, progress: Progress
 ) -> tuple[dict[str, Any], History]:
     """Leave the weights, if they are our own, and a note about the encoder in a folder."""
+    if settings.weights == NONE:
+        (out / WEIGHTS).unlink(missing_ok=True)
+        reason = f"clip.weights is {NONE}: nothing here needs a vision-language encoder"
+        nothing: dict[str, Any] = {"name": NONE, "reason": reason, "zero_shot_accuracy": {}}
+        store.write_json(nothing, out / ABOUT)
+        return nothing, History()
     if settings.weights == "trained":
         encoder, history = train_clip(parts, settings, seed, progress)
         save_clip(encoder.model, out)
     else:
         (out / WEIGHTS).unlink(missing_ok=True)
-        encoder, history = load_clip(settings, parts[0].root), History()
+        encoder, history = load_clip(settings, parts[0].root, seed), History()
         compute.place(encoder, parts[0].where)
     about = describe(encoder, parts, settings.template, history)
     store.write_json(about, out / ABOUT)
@@ -336,8 +343,9 @@ class Learner:
     def schedule(self, steps: int) -> None:
         """Announce how many steps there will be."""
         peak = self.settings.learning_rate
+        total = max(steps + 1, 6)  # of fewer the way up would have no length
         self.scheduler = torch.optim.lr_scheduler.OneCycleLR(
-            self.optimizer, peak, total_steps=steps + 1, pct_start=0.2
+            self.optimizer, peak, total_steps=total, pct_start=0.2
         )
 
     def step(self, batch: Batch, chance: torch.Generator) -> Tensor:

@@ -14,7 +14,7 @@ from torchvision.models.resnet import BasicBlock, Bottleneck, ResNet
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox, History, Normalise, Progress
 from pasta.models.data import ModelContext, TrainingData
-from pasta.models.settings import BackboneParams, ResNetParams
+from pasta.models.settings import BackboneParams, ResNetParams, is_random
 from pasta.models.training import fit_black_box, seeded
 
 
@@ -24,8 +24,10 @@ def load_torchvision_weights(
     """Load torchvision's weights by their name, all but the layers in ``skip``.
 
     They are taken from torch's cache or downloaded there; without network the error says which
-    file to put where.
+    file to put where. ``random`` leaves the network as it was drawn.
     """
+    if is_random(name):
+        return
     known = get_model_weights(architecture)
     if name not in known.__members__:
         raise PastaError(f"{architecture} has no weights {name!r}: {', '.join(known.__members__)}")

@@ -9,7 +9,34 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from pasta.errors import PastaError
 from pasta.sections import Count, Fraction, NotNegative, Positive, Section
+
+# Wherever weights have a name: none are loaded, the architecture keeps those that it is drawn with.
+RANDOM = "random"
+
+
+def is_random(weights: str | None) -> bool:
+    """Whether a name asks for random weights: ``random``, or ``random:7`` for a seed of its own."""
+    return weights is not None and weights.partition(":")[0] == RANDOM
+
+
+def with_seed(weights: str, seed: int) -> str:
+    """``random`` with the seed that it is drawn from; other names as they are.
+
+    >>> with_seed("random", 3), with_seed("random:1", 3), with_seed("openai", 3)
+    ('random:3', 'random:1', 'openai')
+    """
+    return f"{RANDOM}:{seed}" if weights == RANDOM else weights
+
+
+def seed_of(weights: str) -> int:
+    """The seed of random weights, 0 unless their name has another."""
+    number = weights.partition(":")[2] or "0"
+    if not number.isdigit():
+        raise PastaError(f"the weights are called {weights!r}, expected random or random:SEED")
+    return int(number)
+
 
 Blocks = Annotated[tuple[Count, Count, Count, Count], Field(strict=False)]
 Start = Literal["scratch", "resnet50", "imagenet"]
@@ -39,7 +66,8 @@ class ResNetParams(Section):
     blocks: Blocks = (1, 1, 1, 1)
     bottleneck: bool = False  # false: basic blocks, half as expensive
     keep_last: bool = True  # the last stage keeps the resolution (for small images)
-    weights: str | None = None  # a torchvision weight name for the full size, or null for random
+    # torchvision's name of weights of the full size (random loads none); null trains from scratch
+    weights: str | None = None
     training: GradientParams = GradientParams(epochs=8, learning_rate=0.005, small_share=0.4)
 
 
@@ -81,19 +109,28 @@ class BcosParams(Section):
     """A B-cos residual network (weight decay is not for B-cos layers).
 
     ``start`` is ``scratch`` or ``resnet50``: then its filters begin as those of the dataset's own
-    ``resnet50`` of the same shape (B-cosification, doi:10.48550/arXiv.2411.00715).
+    ``resnet50`` of the same shape (B-cosification, doi:10.48550/arXiv.2411.00715). ``weights``
+    names ImageNet weights of the authors, ``resnet50`` or ``resnet50_long`` (full size only), or
+    is ``random``.
     """
 
     width: Count = 16
     blocks: Blocks = (1, 1, 1, 1)
     bottleneck: bool = False
     start: Literal["scratch", "resnet50"] = "resnet50"
+    weights: str | None = None
     training: GradientParams = GradientParams(epochs=5, learning_rate=0.003, weight_decay=0.0)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Models of the dataset that must be trained first."""
         return needed(self.start)
+
+    @model_validator(mode="after")
+    def _one_start(self) -> BcosParams:
+        if self.weights is not None and self.start != "scratch":
+            raise ValueError(f"weights {self.weights!r} need start 'scratch', not {self.start!r}")
+        return self
 
 
 Grid = Annotated[tuple[Positive, ...], Field(min_length=1, strict=False)]
@@ -116,36 +153,47 @@ class ClipTrainingParams(Section):
     caption_weight: NotNegative = 0.3  # of the contrastive loss on captions
 
 
-class ClipParams(Section):
-    """The encoder: which architecture, which weights, which words."""
+class EncoderParams(Section):
+    """A vision-language encoder: which architecture, which weights."""
 
     architecture: str = "pasta-tiny"  # pasta-tiny, or a name that open_clip knows such as ViT-L-14
-    # trained, an open_clip tag such as openai, or the path of a weights file
+    # trained, an open_clip tag such as openai, the path of a weights file, random, or none
     weights: str = "trained"
     image_size: Count | None = None  # pixels the image tower sees; null is the architecture's own
+
+
+class ClipParams(EncoderParams):
+    """The encoder that classifiers share unless they name their own, and its words."""
+
     template: str = "a photo of a {}"  # of prompts, with {} for the name
     training: ClipTrainingParams = ClipTrainingParams()
 
 
-class ClipZeroShotParams(Section):
-    """Zero-shot classification has nothing to set."""
+class OnClipParams(Section):
+    """What all classifiers on a vision-language encoder have."""
+
+    encoder: EncoderParams | None = None  # of its own; null is that of the section clip
 
 
-class ClipLinearParams(Section):
+class ClipZeroShotParams(OnClipParams):
+    """Zero-shot classification."""
+
+
+class ClipLinearParams(OnClipParams):
     """A linear classifier on concept similarities."""
 
     # C of the logistic regression; the best on validation is taken
     inverse_penalty: Grid = (0.01, 0.1, 1.0, 10.0)
 
 
-class ClipQdaParams(Section):
+class ClipQdaParams(OnClipParams):
     """Gaussians per class on concept similarities."""
 
     # towards a sphere, 0 none, 1 all; the best on validation is taken
     shrinkage: Shares = (0.01, 0.1, 0.3, 0.6)
 
 
-class LaboParams(Section):
+class LaboParams(OnClipParams):
     """A linear classifier on a chosen few concepts."""
 
     per_class: Count = 10  # concepts chosen for each class
@@ -160,8 +208,8 @@ class BackboneParams(Section):
 
     ``start`` is one of: ``scratch``, random weights; ``resnet50``, the dataset's own trained
     ``resnet50`` (which must have the same shape); ``imagenet``, torchvision's weights
-    called ``weights`` (full size only). The stem and the first ``frozen`` - 1 residual stages keep
-    these weights and their statistics; 0 trains everything.
+    called ``weights`` (full size only; ``random`` loads none). The stem and the first
+    ``frozen`` - 1 residual stages keep these weights and their statistics; 0 trains everything.
     """
 
     width: Count = 16
@@ -233,3 +281,15 @@ class ModelsParams(Section):
     def backbones(self) -> tuple[str, ...]:
         """The classifiers that have settings here, in the papers' order."""
         return tuple(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    @property
+    def weights(self) -> dict[str, str]:
+        """The weights that classifiers, or the networks below them, start from, by name."""
+        found = {}
+        for name in self.backbones:
+            own = getattr(self, name)
+            network = getattr(own, "backbone", getattr(own, "encoder", own))
+            weights = getattr(network, "weights", None)
+            if weights is not None:
+                found[name] = str(weights)
+        return found

@@ -25,7 +25,7 @@ from pasta.models.base import MODELS, History, silent
 from pasta.models.catalog import ORDER
 from pasta.models.clip import FOLDER
 from pasta.models.data import TrainingData
-from pasta.models.settings import ModelsParams
+from pasta.models.settings import ModelsParams, is_random
 from pasta.models.training import outputs
 from pasta.resume import Arrays, kept_units
 from pasta.tracking import LARGEST_ARTIFACT, Run, name_model, quiet, tracked_run
@@ -87,6 +87,19 @@ def train_group(group: Group, params: Params, root: Path, say: Say = silent) -> 
     return suite
 
 
+NOT_TRAINED = "the explanations of this dataset come from a release, without their classifiers"
+REASON = "reason.json"  # why a stage has made nothing
+
+
+def train_nothing(group: Group) -> None:
+    """Leave what :func:`train_group` leaves, without a classifier and with the reason."""
+    images = open_dataset(group.images).images
+    file = group.models / "predictions.parquet"
+    store.write(tables.PREDICTIONS.frame([]), file, tables.PREDICTIONS, {"images": images})
+    store.write_json({}, group.models / "accuracy.json")
+    store.write_json({"reason": NOT_TRAINED}, group.models / REASON)
+
+
 def train_unit(unit: TrainUnit) -> Arrays:
     """Train the classifiers of a unit: weights, test probabilities and what else is known."""
     data = open_data(unit.group, unit.params, unit.root)
@@ -112,6 +125,7 @@ def train_unit(unit: TrainUnit) -> Arrays:
             "image_size": data.size,
             "seed": data.seed,
             "settings": settings.model_dump(mode="json"),
+            "random_weights": _starts_random(name, unit),
             "parameters": sum(value.numel() for value in model.parameters()),
             "best_epoch": history.best_epoch,
         }
@@ -193,6 +207,12 @@ def _effort(section: ModelsParams, name: str) -> float:
 
 def _sees_by_clip(name: str) -> bool:
     return MODELS.entry(name).metadata.get("encoder") == "clip"
+
+
+def _starts_random(name: str, unit: TrainUnit) -> bool:
+    """Whether random weights took the place of pretrained ones."""
+    shared = unit.params.clip.weights if _sees_by_clip(name) else None
+    return is_random(unit.params.models[unit.group.key].weights.get(name, shared))
 
 
 def _inputs(group: Group, section: ModelsParams, root: Path) -> Iterator[Path]:

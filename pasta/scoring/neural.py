@@ -422,6 +422,9 @@ class Table:
 SCORERS.register("pasta-linear", title="PASTA, linear (first version)", doi=_DOI)(
     NeuralScorer("all")
 )
+SCORERS.register("handcrafted-pasta", title="Handcrafted features, PASTA, linear", doi=_DOI)(
+    NeuralScorer("all")  # P1, Appendix D: the same network on other features
+)
 # With ReLU at the output, a network that starts below zero for all samples never learns. This is
 # how it was published; beside it stands the same without.
 SCORERS.register("pasta-mlp", title="PASTA, MLP (second version)", doi=_DOI)(

@@ -14,6 +14,7 @@ import torch
 from pasta.config import Params
 from pasta.datasets.stored import open_dataset
 from pasta.layout import Group
+from pasta.models.settings import is_random, with_seed
 from pasta.scoring.base import SCORERS, Fitted, Floats, Rated
 from pasta.scoring.image_statistics import image_statistics
 from pasta.scoring.material import Material, split
@@ -29,11 +30,12 @@ from pasta.studies.ratings.settings import QUESTIONS
 class Public:
     """A trained scorer, and what it is to remember of its training."""
 
+    scorer: str
     fitted: Fitted
     encoder: Mapping[str, Any]
     techniques: dict[str, dict[str, float]]  # mean stars by question and technique
     familiar: dict[str, FamiliarRegion]  # of images, and of each kind of explanation
-    labels: dict[str, tuple[str, ...]]  # classes of each dataset
+    labels: dict[str, tuple[str, ...]] | None  # classes of each dataset; None: no input
     origin: str  # see :func:`describe_origin`
 
 
@@ -47,16 +49,19 @@ def describe_images(groups: Sequence[Group], size: int, most: int) -> Floats:
     return np.concatenate(found)
 
 
-def train_public(material: Material, params: Params, images: Floats) -> Public:
-    """Train the public scorer.
+def train_public(
+    material: Material, params: Params, images: Floats, scorer: str | None = None
+) -> Public:
+    """Train the public scorer, or another one in its way.
 
     It learns from a share of the images and of the techniques; all other images with other
     techniques say how far it errs on what is new. Some of both lose their label, so that the scorer
     can answer without one. ``images`` are the statistics of familiar images, see
     :func:`describe_images`.
     """
-    public = params.scoring.public
-    rated, rows = material.rated(params.embedding)
+    public, scoring = params.scoring.public, params.scoring
+    name = public.scorer if scorer is None else scorer
+    rated, rows = material.rated(params.embedding, scoring.aggregate, scoring.label_input)
     encoder = material.embedded(params.embedding)[0].encoder
     samples = material.samples.iloc[rows].reset_index(drop=True)
     parts = split(
@@ -66,23 +71,29 @@ def train_public(material: Material, params: Params, images: Floats) -> Public:
         params.seeds.splitting,
     )
     calibration = np.sort(np.concatenate([parts.validation, parts.test]))
-    settings = settings_of(public.scorer, params.scoring)
+    settings = settings_of(name, scoring)
     learned = _without_some_labels(
         rated, encoder["width"], public.label_dropout, params.seeds.training
     )
-    fitted = SCORERS[public.scorer].fit(
+    fitted = SCORERS[name].fit(
         learned.at(parts.train), learned.at(calibration), settings, params.seeds.training
     )
     stars = fitted.predict(rated.features).stars
     means = technique_means(stars, QUESTIONS, samples["technique"].tolist())
     familiar = _familiar(rated.features[:, : encoder["width"]], samples, images)
     drawn = [name for name in material.classes if params.datasets[name].source == "drawn"]
-    origin = describe_origin(material.simulated, len(drawn) / len(material.classes))
-    return Public(fitted, encoder, means, familiar, material.classes, origin)
+    origin = describe_origin(
+        material.simulated,
+        len(drawn) / len(material.classes),
+        random=is_random(params.embedding.weights),
+    )
+    labels = material.classes if scoring.label_input else None
+    return Public(name, fitted, encoder, means, familiar, labels, origin)
 
 
-def describe_origin(simulated: float, drawn: float) -> str:
-    """What a scorer learned from, by the shares of simulated votes and of drawn datasets.
+def describe_origin(simulated: float, drawn: float, *, random: bool = False) -> str:
+    """What a scorer learned from, by the shares of simulated votes and of drawn datasets, and
+    whether its encoder has random weights.
 
     >>> describe_origin(1, 1)
     'learned from simulated votes on drawings'
@@ -90,13 +101,16 @@ def describe_origin(simulated: float, drawn: float) -> str:
     'learned from votes on images, partly simulated'
     >>> describe_origin(0, 0)
     ''
+    >>> describe_origin(1, 0, random=True)
+    'learned from simulated votes on images, through an encoder with random weights'
     """
-    if not simulated and not drawn:
+    if not simulated and not drawn and not random:
         return ""
     votes = "simulated votes" if simulated == 1 else "votes"
     images = "drawings" if drawn == 1 else "images and drawings" if drawn else "images"
     partly = ", partly simulated" if 0 < simulated < 1 else ""
-    return f"learned from {votes} on {images}{partly}"
+    encoder = ", through an encoder with random weights" if random else ""
+    return f"learned from {votes} on {images}{partly}{encoder}"
 
 
 def _without_some_labels(rated: Rated, width: int, share: float, seed: int) -> Rated:
@@ -119,17 +133,18 @@ def save_public(
     ``encoder_folder`` is where an encoder is that was trained here, to go with the scorer.
     """
     protocol = load_protocol(params.annotations.protocol)
+    weights = with_seed(params.embedding.weights, params.seeds.training)
     save_scorer(
         out,
-        params.scoring.public.scorer,
+        public.scorer,
         public.fitted,
         directions={name: protocol.question(name).direction or 1 for name in QUESTIONS},
         origin=public.origin,
         encoder=public.encoder,
-        preprocessing=params.embedding,
+        preprocessing=params.embedding.model_copy(update={"weights": weights}),
         encoder_folder=encoder_folder,
         labels=public.labels,
-        label_dropout=params.scoring.public.label_dropout,
+        label_dropout=params.scoring.public.label_dropout if public.labels else 0.0,
         training=training,
         metrics=metrics,
         techniques=public.techniques,

@@ -109,8 +109,14 @@ class SplitParams(Section):
 
 
 class StudiesParams(Section):
-    """Levels of the ablations (P1, Tables 4 and 15); embedding.variants has the others."""
+    """The ablations (P1, Tables 4 and 15-20): one thing is varied around a centre.
 
+    The centre is what the other parameters say: ``embedding`` (encoder, picture, N_top, sentence),
+    ``scoring.split.by``, ``scoring.label_input``, ``scoring.aggregate`` and the scorer here. Levels
+    of how explanations are embedded stand in ``embedding.variants``.
+    """
+
+    scorer: str = "pasta-linear"  # P1's network; P2's is pasta-mlp
     splits: tuple[By, ...] = Field(
         default=("none", "technique", "image", "image_and_technique"), strict=False
     )
@@ -125,13 +131,18 @@ class PublicParams(Section):
     """The scorer that everybody can call."""
 
     scorer: str = "ordinal"
+    # trained in the same way, for the applications to run with as well
+    beside: tuple[str, ...] = Field(default=("pasta-mlp",), strict=False)
     train: Fraction = 0.8  # of images and of techniques; the other images x techniques calibrate
     # of the explanations that it learns without their label, so that it can do without one
     label_dropout: Annotated[float, Field(ge=0, lt=1)] = 0.2
     described: Count = 500  # images of each dataset that say what familiar images look like
 
 
-SCORERS = ("constant", "global-mean", "handcrafted", "pasta-linear", "pasta-mlp", "ordinal")
+SCORERS = (
+    *("constant", "global-mean", "handcrafted", "handcrafted-pasta"),
+    *("pasta-linear", "pasta-mlp", "ordinal"),
+)
 LINEAR = ScorerParams(  # P1, section 4.3
     hidden=(),
     learning_rate=0.001,
@@ -154,8 +165,14 @@ class ScoringParams(Section):
     """The PASTA-score: its first (linear) and second (MLP) version, and others beside them."""
 
     split: SplitParams = SplitParams()
-    # rows of the main table, with one encoder
+    aggregate: Aggregate = "mode"  # of the votes, to learn
+    label_input: bool = True  # whether the predicted class is an input beside the vector
+    # rows of the main table, with the main encoder
     scorers: tuple[str, ...] = Field(default=SCORERS, strict=False)
+    # and with each of embedding.variants.encoders
+    further_scorers: tuple[str, ...] = Field(
+        default=("pasta-linear", "pasta-mlp", "ordinal"), strict=False
+    )
     linear: ScorerParams = LINEAR
     mlp: ScorerParams = MLP
     ordinal: OrdinalParams = OrdinalParams()

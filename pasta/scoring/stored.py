@@ -39,6 +39,7 @@ from pasta.scoring.ood import FamiliarRegion
 from pasta.sections import Count, Positive, Section
 
 FOLDER = DATA / "score/public"  # where the project keeps its own
+BESIDE = DATA / "score/beside"  # and others that are trained like it, by name
 WEIGHTS, CARD, VERSION = "weights.safetensors", "scorer.json", 4
 ENCODER = "encoder"  # folder of the encoder that goes with a scorer
 _FITTED, _FAMILIAR = "scorer.", "familiar."  # in front of the names of arrays

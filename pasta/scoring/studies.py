@@ -1,7 +1,8 @@
 """The papers' studies of the score as data: what is varied, and what stays as it is.
 
 The main table (P1 Table 3, P2 Table 1) has all questions; the ablations (P1 Tables 4 and 15-20)
-ask the first question only, as published, and vary one thing at a time around the same centre.
+ask the first question only, as published, and vary one thing at a time around the same centre:
+what the parameters say.
 """
 
 from __future__ import annotations
@@ -67,6 +68,12 @@ class Setup:
             ),
         }
 
+    @property
+    def encoder(self) -> str:
+        """The encoder's name, which says of random weights that they are."""
+        name, weights = self.embedding.encoder, self.embedding.weights
+        return f"{name}-with-random-weights" if weights.partition(":")[0] == "random" else name
+
     def answers(self, other: Setup) -> bool:
         """Whether the results of another setup are among those of this one."""
         return set(other.questions) <= set(self.questions) and self == replace(
@@ -76,20 +83,49 @@ class Setup:
 
 def setups(embedding: EmbeddingParams, scoring: ScoringParams) -> list[Setup]:
     """All rows of all studies."""
-    centre = Setup("main", "", "pasta-linear", embedding, scoring.split.by)
+    centre = Setup(
+        "main",
+        "",
+        scoring.studies.scorer,
+        embedding,
+        scoring.split.by,
+        scoring.aggregate,
+        scoring.label_input,
+    )
     first = replace(centre, questions=(MAIN,))
     return [*_main(centre, scoring), *_ablations(first, scoring)]
+
+
+def describe_centre(embedding: EmbeddingParams, scoring: ScoringParams) -> pd.DataFrame:
+    """What the ablations vary around: columns study and level, the level at the centre of each."""
+    told = "weighted sum" if embedding.text == "weighted" else "sentence"
+    if told == "sentence" and embedding.template:
+        told = f"sentence after {embedding.template!r}"
+    levels = {
+        "encoder": embedding.encoder,
+        "split": scoring.split.by,
+        "label type": scoring.aggregate,
+        "label input": _LABEL_INPUT[scoring.label_input],
+        "scoring function": scoring.studies.scorer,
+        "saliency image": embedding.image,
+        "n top": str(embedding.n_top),
+        "concept embedding": told,
+    }
+    return pd.DataFrame(levels.items(), columns=["study", "level"])
+
+
+_LABEL_INPUT = {False: "embeddings", True: "embeddings and labels"}
 
 
 def _main(centre: Setup, scoring: ScoringParams) -> Iterator[Setup]:
     for scorer in scoring.scorers:
         own = centre.embedding
-        if scorer == HANDCRAFTED:
+        if scorer.startswith(HANDCRAFTED):
             own = own.model_copy(update={"encoder": HANDCRAFTED})
         yield replace(centre, level=scorer, scorer=scorer, embedding=own)
     for encoder, weights in centre.embedding.variants.encoders.items():
         own = centre.embedding.model_copy(update={"encoder": encoder, "weights": weights})
-        for scorer in ("pasta-linear", "ordinal"):
+        for scorer in scoring.further_scorers:
             yield replace(centre, level=f"{encoder}, {scorer}", scorer=scorer, embedding=own)
 
 
@@ -98,10 +134,9 @@ def _ablations(first: Setup, scoring: ScoringParams) -> Iterator[Setup]:
         yield replace(first, study="split", level=by, split=by)
     for aggregate in scoring.studies.aggregates:
         yield replace(first, study="label type", level=aggregate, aggregate=aggregate)
-    for with_label in (False, True):
-        level = "embeddings and labels" if with_label else "embeddings"
+    for with_label, level in _LABEL_INPUT.items():
         yield replace(first, study="label input", level=level, with_label=with_label)
-    for scorer in scoring.studies.functions:
+    for scorer in dict.fromkeys((first.scorer, *scoring.studies.functions)):
         yield replace(first, study="scoring function", level=scorer, scorer=scorer)
     shown, more = first.embedding, first.embedding.variants
     changes: list[tuple[str, str, dict[str, Any]]] = [
@@ -256,7 +291,7 @@ def run_setup(
         here = samples.iloc[part.test].assign(seed=seed)
         predicted.append(list_predictions(answer, test, setup.questions, here))
     measured = pd.concat(frames, ignore_index=True).assign(
-        scorer=setup.scorer, encoder=setup.embedding.encoder, split=setup.split
+        scorer=setup.scorer, encoder=setup.encoder, split=setup.split
     )
     return measured, pd.concat(predicted, ignore_index=True)
 
@@ -284,6 +319,7 @@ def settings_of(name: str, scoring: ScoringParams) -> Any:
         "svm": scoring.baselines.svm,
         "mlp-100": scoring.baselines.mlp,
         "handcrafted": scoring.baselines.handcrafted,
+        "handcrafted-pasta": scoring.linear,
     }
     return named.get(name)
 
@@ -314,10 +350,12 @@ _PEOPLE = {"mode": "people (own vote in the mode)", "leave_one_out": "people (le
 _TITLES = {
     "constant": "always the commonest star",
     "global-mean": "always the mean",
+    "handcrafted": "handcrafted features, ridge",
+    "handcrafted-pasta": "handcrafted features, PASTA (P1)",
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
 }
-KEYS = ("study", "level", "question", "measure")
+KEYS = ("study", "level", "scorer", "encoder", "question", "measure")
 _SHOWN = ("mse", "qwk", "spearman", "coverage")
 
 

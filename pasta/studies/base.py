@@ -84,9 +84,6 @@ class Part:
         What one row is, such as ``"vote"``.
     together
         Columns whose rows are one answer: they are stored, and overruled, as a whole.
-    adds_to
-        A table that is not the study's own and gets the keys of this one, such as explanations
-        that came with a release beside those computed here.
     rule_cells
         Columns quoted when a row breaks a rule of the table.
     check
@@ -96,7 +93,6 @@ class Part:
     table: Table
     thing: str
     together: tuple[str, ...] = ()
-    adds_to: str | None = None
     rule_cells: tuple[str, ...] = ()
     check: Check | None = None
 
@@ -120,13 +116,15 @@ class Format:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Answers of simulated people, and what is really behind them.
+    """Answers that a study begins with, of simulated people, and what is really behind them.
 
     ``truth`` has frames, and values that are ready for JSON.
     """
 
     frames: Frames
     truth: Mapping[str, Any]
+    source: str = "simulated"  # or where answers came from that nobody had to simulate
+    dropped: Mapping[str, int] = field(default_factory=dict)  # rightly left out, by reason
 
 
 @dataclass(frozen=True)
@@ -263,10 +261,10 @@ def reference_rows(study: Study, outside: Frames, *own: Frames) -> dict[str, pd.
     referred = {one.table for one in references}
     for name, part in study.parts.items():
         key = list(part.table.key)
-        if (part.adds_to or name) in referred:
+        if name in referred:
             frames = [one[name] for one in own if name in one]
             with_key = [one[key].astype("str") for one in frames if set(key) <= set(one.columns)]
-            found.setdefault(part.adds_to or name, []).extend(with_key)
+            found.setdefault(name, []).extend(with_key)
     return {name: pd.concat(rows, ignore_index=True) for name, rows in found.items() if rows}
 
 

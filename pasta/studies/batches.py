@@ -69,8 +69,8 @@ def write_simulated(study: Study, simulated: Simulated, root: Path) -> None:
     """Write the batch of simulated people in a project, and beside it the truth behind it."""
     about = {
         "number": 0,
-        "source": "simulated",
-        "format": "simulated",
+        "source": simulated.source,
+        "format": simulated.source,
         "protocol": study.version,
         "sha256": "",
         "imported_at": "",
@@ -207,12 +207,11 @@ def _with_parents(
     study: Study, found: dict[str, pd.DataFrame], withdrawn: Frames
 ) -> dict[str, pd.DataFrame]:
     """The frames, with those rows of withdrawn batches that the others refer to."""
-    owner = {part.adds_to or name: name for name, part in study.parts.items()}
     result = dict(found)
     for name, part in study.parts.items():
         for reference in part.table.references:
-            parent = owner.get(reference.table)
-            if parent is None or found[name].empty:
+            parent = reference.table
+            if parent not in study.parts or found[name].empty:
                 continue
             key = list(study.parts[parent].table.key)
             wanted = pd.MultiIndex.from_frame(found[name][list(reference.columns)])

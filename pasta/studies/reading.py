@@ -15,9 +15,9 @@ import pandas as pd
 
 from pasta.contracts import Table
 from pasta.errors import InputError, PastaError
+from pasta.json_files import STUDY, claimed_protocol, load_json, new_folder
 from pasta.store import write_json
 from pasta.studies.base import Finding, Frames, Study, Submission, rename
-from pasta.studies.json_files import STUDY, claimed_protocol, load_json, new_folder
 from pasta.text_files import (
     FILE_LIMIT,
     MEGABYTE,

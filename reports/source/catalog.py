@@ -70,7 +70,12 @@ def build(
         report = replace(report, content={**report.content, "planted": planted})
     if reads:
         facts = {"Votes": str(data.source), **facts}
-        report = replace(report, drawn=data.drawn, questions=describe_questions(data.protocol))
+        report = replace(
+            report,
+            drawn=data.drawn,
+            random=data.random,
+            questions=describe_questions(data.protocol),
+        )
     if stale:
         facts = {"Not up to date": list(stale), **facts}
         report = replace(report, mark="Not up to date")
@@ -171,7 +176,7 @@ def applications(data: Data) -> Report:
         "analyse/preference",
         "analyse/correlation",
         SCORE,
-        "applications/tuning",
+        *APPLICATIONS,
     ),
 )
 def replication(data: Data) -> Report:

@@ -13,12 +13,14 @@ from analysis.tables import Tables, joined
 from pasta import store
 from pasta.config import Params, load_params
 from pasta.errors import PastaError
+from pasta.explanations.techniques import BACKBONE_TITLES
 from pasta.paths import DATA, FIGURES, PARAMS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.source import Source, common_source
 from reports.source.names import dataset_name
+from reports.source.replication.collected import collect_facts, kernel_widths
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report
@@ -107,6 +109,11 @@ class Data:
         datasets = self.params.datasets.items()
         return [dataset_name(name) for name, one in datasets if one.source == "drawn"]
 
+    @property
+    def random(self) -> list[str]:
+        """The networks whose weights are random where pretrained ones belong."""
+        return [BACKBONE_TITLES.get(name, name) for name in self.params.random_weights]
+
     @cached_property
     def params(self) -> Params:
         """The parameters of the project."""
@@ -141,23 +148,17 @@ def beside_papers(parts: Mapping[str, Tables], applications: Mapping[str, Tables
         "score": ("score", "summary"),
         "technique_scores": ("preference", "technique_scores"),
         "positions": ("preference", "positions"),
-        "facts": ("dataset", "facts"),
+        "kind_differences": ("preference", "kind_differences"),
+        "backbone_differences": ("preference", "backbone_differences"),
     }
     found = {
         name: parts[part][table]
         for name, (part, table) in names.items()
         if table in parts.get(part, {})
     }
+    found["facts"] = collect_facts(parts, applications)
     tried = applications.get("tuning", {}).get("candidates")
     return found if tried is None else found | {"kernel_width": kernel_widths(tried)}
-
-
-def kernel_widths(candidates: pd.DataFrame) -> pd.DataFrame:
-    """Predicted stars of LIME by its kernel width, as P1's Table 23 has them."""
-    own = candidates[candidates["technique"] == "lime/resnet50"]
-    widths = own["candidate"].str.extract(r"^kernel_width ([0-9.]+)$")[0]
-    frame = own.assign(kernel_width=pd.to_numeric(widths), estimate=own["score"])
-    return frame.dropna(subset=["kernel_width"])[["kernel_width", "estimate", "low", "high"]]
 
 
 REPORTS: Registry[Callable[[Data], Report]] = Registry("report")

@@ -15,7 +15,8 @@ BEST = "ordinal"
 TITLES = {
     "constant": "always the commonest star",
     "global-mean": "always the mean",
-    "handcrafted": "handcrafted features",
+    "handcrafted": "handcrafted features, ridge",
+    "handcrafted-pasta": "handcrafted features, PASTA (P1)",
     "pasta-linear": "PASTA, linear (P1)",
     "pasta-mlp": "PASTA, MLP (P2)",
     BEST: "ordinal model (ours)",
@@ -28,7 +29,13 @@ PERTURBATION_TITLES = {
     "uniform": "uniform noise",
     "gaussian": "Gaussian noise",
 }
-_METRIC_TITLES = {"max_sensitivity": "MaxSensitivity", "road": "ROAD", "iou": "IoU", "mae": "MAE"}
+_METRIC_TITLES = {
+    "max_sensitivity": "MaxSensitivity",
+    "max_sensitivity_absolute": "MaxSensitivity, not normalised",
+    "road": "ROAD",
+    "iou": "IoU",
+    "mae": "MAE",
+}
 SCORERS = {
     **TITLES,
     LEAVE_ONE_OUT: "one annotator",

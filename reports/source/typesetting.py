@@ -47,6 +47,8 @@ class Report:
         What annotators were asked: id and words. They stand in a box on the first page.
     drawn
         Datasets whose images are drawn by a program.
+    random
+        Networks with random weights where pretrained ones belong.
     mark
         A warning that stands on every page.
     tables
@@ -59,6 +61,7 @@ class Report:
     prose: str | None = None
     questions: Sequence[Mapping[str, str]] = ()
     drawn: Sequence[str] = ()
+    random: Sequence[str] = ()
     mark: str = ""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
@@ -86,6 +89,7 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
             "facts": about,
             "question_words": [dict(one) for one in report.questions],
             "drawn": list(report.drawn),
+            "random": list(report.random),
             "mark": report.mark,
             "tables": f"{TABLES}/{report.name}",
         }

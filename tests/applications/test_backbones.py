@@ -39,7 +39,7 @@ from pasta.applications.prepared.towers import (
 from pasta.applications.settings import ApplicationsParams, BackbonesParams
 from pasta.errors import PastaError
 from pasta.explanations.hooks import hooked
-from pasta.explanations.samples import chosen_rows
+from pasta.explanations.samples import choose_rated
 from pasta.layout import Group
 from pasta.models.clip import ClipEncoder, prompts
 from pasta.seeds import generator
@@ -251,16 +251,20 @@ class TestTrends:
         assert row["low"] < row["mean"] < row["high"] and row["n"] == 12
 
 
-def test_fresh_images_are_test_images_that_nobody_has_rated(small: Small) -> None:
+def test_fresh_images_are_test_images_that_nobody_has_rated(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = fresh_images(small.group, small.params, 10, "a.b")
-    rated = chosen_rows(
-        small.data.dataset, small.params.explanations.images, small.params.seeds.explaining
-    )
+    rated = choose_rated(small.data.dataset.rows("test"), small.group.dataset, small.params)
     assert len(set(found.rows)) == 10 and not set(found.rows) & set(rated)
     assert set(found.rows) <= set(small.data.dataset.rows("test"))
     assert found.ids[:4] == fresh_images(small.group, small.params, 4, "a.b").ids
-    with pytest.raises(PastaError, match=r"11 test images .* \(a\.b\).*has 10"):
-        fresh_images(small.group, small.params, 11, "a.b")
+    assert capsys.readouterr().err == ""
+    assert len(fresh_images(small.group, small.params, 11, "a.b")) == 10
+    said = capsys.readouterr().err
+    assert "has 10 test images that nobody has rated, not 11 (a.b): these are used" in said
+    assert len(fresh_images(small.group, small.params, 12, "a.b", least=11)) == 0
+    assert "it is left out" in capsys.readouterr().err
 
 
 def test_a_dataset_has_one_group_with_a_classifier_and_others_without(tmp_path: Path) -> None:

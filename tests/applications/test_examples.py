@@ -76,7 +76,7 @@ def test_only_held_out_images_are_shown_while_there_are_any() -> None:
 def test_where_nobody_was_kinder_than_predicted_nothing_is_called_so() -> None:
     scores = scored([[1.0, 1.0, 1.0, 1.0]])
     votes = voted(scores).assign(mean=2.0)
-    groups = set(run_examples(scores, _both(votes), settings())["examples"]["group"])
+    groups = set(run_examples({"Q1": scores}, _both(votes), settings())["examples"]["group"])
     assert groups == {"best", "worst", "worse than predicted"}
 
 

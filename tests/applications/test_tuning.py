@@ -311,10 +311,19 @@ class TestTune:
         with pytest.raises(PastaError, match="default only"):
             tuned(small, "lime/resnet50", {"kernel_width": [0.25]})
 
-    def test_too_few_images_are_said_before_any_work(self, small: Small) -> None:
-        groups = [small.group]
-        with pytest.raises(PastaError, match=r"13 test images .*some\.keys"):
-            open_table(LIME, WIDTHS, groups, small.params, small.root, (8, 5), "some.keys")
+    def test_too_few_images_are_said_before_any_work(
+        self, small: Small, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Those that are there are shared out between search and comparison."""
+        where = ([small.group], small.params, small.root)
+        table = open_table(LIME, WIDTHS, *where, (8, 5), "some.keys")
+        assert "10 test images that nobody has rated, not 13 (some.keys)" in capsys.readouterr().err
+        (search,), (held_out,) = table.search, table.held_out
+        assert (len(search.fresh), len(held_out.fresh)) == (6, 4)
+        section = small.params.explanations.model_copy(update={"images": 99})
+        all_rated = small.params.model_copy(update={"explanations": section})
+        with pytest.raises(PastaError, match=r"no dataset has test images left .*some\.keys"):
+            open_table(LIME, WIDTHS, where[0], all_rated, where[2], (8, 5), "some.keys")
 
 
 def test_the_command_prints_the_verdict_and_tracks_each_candidate(

@@ -443,6 +443,22 @@ def test_each_missing_piece_is_reported_and_nothing_raised(dataset: str, tmp_pat
         assert bad(findings) or findings != complete
 
 
+@pytest.mark.parametrize(
+    ("dataset", "name", "command"),
+    [
+        ("coco", "scene_labels.csv", "pasta data label coco --root"),
+        ("catsdogscars", "boxes.csv", "pasta data boxes catsdogscars --root"),
+    ],
+)
+def test_a_missing_table_names_the_command_that_makes_it(
+    dataset: str, name: str, command: str, tmp_path: Path
+) -> None:
+    root = BUILDERS[dataset](tmp_path)
+    (root / name).unlink()
+    found = next(one for one in inspect(dataset, root) if one.what == name)
+    assert found.state == "missing" and f"{command} {root}" in found.fix
+
+
 def test_orphans_and_damaged_images(tmp_path: Path) -> None:
     trees.monumai(tmp_path)
     (tmp_path / "Gothic/5bgo0.jpg").unlink()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.io import savemat
 
+from pasta.datasets.rehearsal import write_mat, write_voc_xml
 from pasta.datasets.vocabulary import VOCABULARIES
 
 WIDTH, HEIGHT = 60, 40  # of most images here
@@ -122,44 +122,11 @@ def coco(root: Path) -> Path:
     return root
 
 
-def _cells(structs: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Any:
-    """A 1 x n struct array, or MATLAB's empty 0 x 0 array of numbers."""
-    if not structs:
-        return np.zeros((0, 0))
-    array = np.empty((1, len(structs)), dtype=[(name, object) for name in names])
-    for place, struct in enumerate(structs):
-        for name in names:
-            array[0, place][name] = struct[name]
-    return array
-
-
 def mat(
     path: Path, objects: Sequence[tuple[str, NDArray[np.uint8], Mapping[str, NDArray[np.uint8]]]]
 ) -> Path:
     """A PASCAL-Part annotation: objects as (class, mask, parts by name)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    structs = [
-        {
-            "class": label,
-            "class_ind": 1.0,
-            "mask": mask,
-            "parts": _cells(
-                [{"part_name": name, "mask": part} for name, part in parts.items()],
-                ("part_name", "mask"),
-            ),
-        }
-        for label, mask, parts in objects
-    ]
-    savemat(
-        path,
-        {
-            "anno": {
-                "imname": path.stem,
-                "objects": _cells(structs, ("class", "class_ind", "mask", "parts")),
-            }
-        },
-        do_compression=True,
-    )
+    write_mat(path, objects)
     return path
 
 
@@ -195,6 +162,54 @@ def pascal_part(root: Path) -> Path:
     return root
 
 
+def label_me(
+    path: Path,
+    objects: Sequence[tuple[str, Sequence[int], int | None]],
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Path:
+    """An annotation of semantic PASCAL-Part: objects as (name, box, number of its whole)."""
+    entries = []
+    for number, (name, (x0, y0, x1, y1), whole) in enumerate(objects):
+        parts = ",".join(str(place) for place, one in enumerate(objects) if one[2] == number)
+        relation = (
+            f"<hasparts>{parts}</hasparts><ispartof/>"
+            if whole is None
+            else f"<ispartof>{whole}</ispartof>"
+        )
+        corners = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+        points = "".join(f"<pt><x>{x}</x><y>{y}</y></pt>" for x, y in corners)
+        entries.append(
+            f"<object><name>{name}</name><deleted>0</deleted><verified>0</verified>"
+            f"<parts>{relation}</parts><id>{number}</id><polygon>{points}</polygon></object>"
+        )
+    return text(
+        path,
+        f"<annotation><filename>{path.stem}.jpg</filename><folder>pascal</folder>"
+        f"<imagesize><nrows>{height}</nrows><ncols>{width}</ncols></imagesize>"
+        f"{''.join(entries)}</annotation>",
+    )
+
+
+def semantic_pascal_part(root: Path) -> Path:
+    """Two images for training, one of which has no class, and one for testing."""
+    for part, names in {"trainval": ("000001", "000003"), "test": ("000002",)}.items():
+        for name in names:
+            picture(root / f"JPEGImages_{part}" / f"{name}.jpg")
+    bird = [
+        ("Person", (0, 0, 5, 5), None),
+        ("Bird", (12, 5, 48, 35), None),
+        ("Animal_Wing", (20, 10, 40, 30), 1),
+        ("Eye", (25, 15, 30, 20), 1),
+        ("Ebrow", (0, 0, 0, 5), 0),  # such empty boxes are there
+    ]
+    label_me(root / "Annotations_trainval" / "000001.xml", bird)
+    label_me(root / "Annotations_trainval" / "000003.xml", [("diningtable", (1, 1, 50, 30), None)])
+    plane = [("Aeroplane", (12, 5, 48, 35), None), ("Artifact_Wing", (20, 10, 70, 30), 0)]
+    label_me(root / "Annotations_test" / "000002.xml", plane)
+    return root
+
+
 def cats_dogs_cars(root: Path) -> Path:
     """Two images of each class in train and one in test; some boxes."""
     for label in ("cat", "dog", "car"):
@@ -212,19 +227,9 @@ def cats_dogs_cars(root: Path) -> Path:
 
 
 def voc_xml(path: Path, elements: Mapping[str, Sequence[object]], width: int, height: int) -> Path:
-    """A Pascal VOC annotation as labelImg writes it."""
-    objects = "".join(
-        f"<object><name>{name}</name><pose>Unspecified</pose><truncated>0</truncated>"
-        f"<difficult>0</difficult><bndbox><xmin>{x0}</xmin><ymin>{y0}</ymin><xmax>{x1}</xmax>"
-        f"<ymax>{y1}</ymax></bndbox></object>"
-        for name, (x0, y0, x1, y1) in elements.items()
-    )
-    return text(
-        path,
-        f"<annotation><folder>Unknown</folder><filename>{path.stem}.jpg</filename>"
-        f"<size><width>{width}</width><height>{height}</height><depth>3</depth></size>"
-        f"<segmented>0</segmented>{objects}</annotation>",
-    )
+    """A Pascal VOC annotation."""
+    write_voc_xml(path, elements.items(), width, height)
+    return path
 
 
 def monumai(root: Path) -> Path:

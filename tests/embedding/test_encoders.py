@@ -253,7 +253,7 @@ def test_bytes_and_floats_of_a_picture_are_the_same(tiny: OpenClip) -> None:
 
 def test_the_trained_clip_comes_back_with_its_size_and_md5(tiny: OpenClip, tmp_path: Path) -> None:
     save_trained(tiny, tmp_path)
-    again = open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+    again = open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path, 0)
     assert about(again) == about(tiny)
     assert torch.equal(again.images(pictures()), tiny.images(pictures()))
 
@@ -262,19 +262,19 @@ def test_other_weights_than_the_card_says_are_refused(tiny: OpenClip, tmp_path: 
     save_trained(tiny, tmp_path)
     store.write_json({"md5": "0" * 32, "image_size": SIDE}, tmp_path / FOLDER / ABOUT)
     with pytest.raises(InputError, match="expected 0000"):
-        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path, 0)
 
 
 def test_missing_weights_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PastaError, match="dvc repro clip"):
-        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path)
+        open_encoder(settings(encoder="tiny-clip", weights="trained"), tmp_path, 0)
     with pytest.raises(PastaError, match=r"encoder eva02-l-14-336: there is no file nowhere"):
-        open_encoder(settings(encoder="eva02-l-14-336", weights="nowhere"), tmp_path)
+        open_encoder(settings(encoder="eva02-l-14-336", weights="nowhere"), tmp_path, 0)
 
 
 def test_an_unknown_encoder_is_named_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(PastaError, match="Did you mean 'tiny-clip'"):
-        open_encoder(settings(encoder="tiny-clop"), tmp_path)
+        open_encoder(settings(encoder="tiny-clop"), tmp_path, 0)
 
 
 @pytest.mark.parametrize("name", ["blip-base", "llava-1.5-7b", "siglip-vit-l-16-384"])
@@ -290,7 +290,7 @@ def test_a_missing_extra_is_named(
 
     monkeypatch.setattr(importlib, "import_module", without)
     with pytest.raises(PastaError, match=r"pasta-xai\[vlm\]"):
-        open_encoder(settings(encoder=name, weights="x"), tmp_path)
+        open_encoder(settings(encoder=name, weights="x"), tmp_path, 0)
 
 
 def test_tokens_are_counted_before_padding_where_padding_is_not_zero(tiny: OpenClip) -> None:

@@ -14,14 +14,18 @@ from torch import Tensor, nn
 
 from pasta.explanations.base import Given, View
 from pasta.explanations.methods.cam import channel_scores, scorecam
+from pasta.explanations.settings import ScoreCamParams
 from tests.explanations.networks import in_quadrant, pictures, small_view
 
 torch.set_num_threads(1)
 Array = NDArray[np.float64]
 
 
-def given(view: View, images: Tensor, targets: Tensor, **rest: Any) -> Given:
-    return Given(view, images, targets, **rest)
+def given(
+    view: View, images: Tensor, targets: Tensor, channels: int | None = None, **rest: Any
+) -> Given:
+    settings = {"scorecam": ScoreCamParams(channels=channels)}
+    return Given(view, images, targets, settings, **rest)
 
 
 def literal_enlarged(small: Array, height: int, width: int) -> Array:
@@ -51,6 +55,20 @@ def test_maps_are_those_of_the_papers_formula() -> None:
         weights = np.exp(scores) / np.exp(scores).sum()
         expected = sum(w * channel for w, channel in zip(weights, activations, strict=True))
         np.testing.assert_allclose(found[number].numpy(), expected, rtol=1e-5)
+
+
+def test_few_channels_are_those_that_vary_most_and_weigh_as_in_a_layer_without_the_others() -> None:
+    view, images, targets = small_view(double=True), pictures(2).double(), torch.tensor([2, 0])
+    asked = given(view, images, targets, channels=2)
+    every = asked.passed.activations
+    scores = channel_scores(asked, every)
+    for number, activations in enumerate(every):
+        kept = np.sort(np.argsort(activations.flatten(1).numpy().var(1))[-2:])
+        weights = scores[number, kept].softmax(0)
+        expected = torch.einsum("c,chw->hw", weights, activations[kept]).float()
+        torch.testing.assert_close(scorecam(asked)[number], expected)
+    whole = scorecam(given(view, images, targets, channels=every.shape[1]))
+    torch.testing.assert_close(whole, scorecam(given(view, images, targets)))
 
 
 class Quarters(nn.Module):

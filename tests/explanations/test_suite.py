@@ -20,11 +20,12 @@ from pasta.explanations.base import METHODS, method
 from pasta.explanations.catalog import technique, techniques
 from pasta.explanations.engine import attributions
 from pasta.explanations.gallery import concept_picture, saliency_picture
-from pasta.explanations.samples import chosen_rows
+from pasta.explanations.samples import choose_rated, tell_too_few_test_images
 from pasta.explanations.stored import StoredExplanations, attribution_file
 from pasta.explanations.suite import explain_group
 from pasta.layout import Group
 from pasta.resume import KeptUnits
+from pasta.sections import for_dataset
 from tests.explanations.small_group import (
     BACKBONES,
     TEST_IMAGES,
@@ -81,7 +82,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_every_technique_of_the_backbones_explains_originals_and_copies(
     group: Group, params: Params, done: StoredExplanations
 ) -> None:
-    images, size = params.explanations.images, params.image_size
+    images = for_dataset(params.explanations.images, group.dataset)
+    size = params.image_size
     assert done.dataset == group.dataset
     assert len(done.table) == images * len(OURS)
     assert len(done.perturbed) == 2 * len(done.table)
@@ -256,6 +258,15 @@ def test_the_sign_of_a_map_is_that_of_its_method_not_of_its_values(tmp_path: Pat
     assert positive.ravel().tolist() == pytest.approx([0, 0.25, 0.5, 1], abs=1e-3)
 
 
-def test_more_images_than_there_are_is_an_error(group: Group) -> None:
-    with pytest.raises(PastaError, match=f"there are {TEST_IMAGES} test images"):
-        chosen_rows(open_dataset(group.images), TEST_IMAGES + 1, 0)
+def test_all_images_are_explained_where_there_are_fewer_than_asked_for(
+    group: Group, params: Params, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = open_dataset(group.images)
+    section = params.explanations.model_copy(update={"images": TEST_IMAGES + 1})
+    asked = params.model_copy(update={"explanations": section})
+    test = dataset.rows("test")
+    assert choose_rated(test, group.dataset, asked).tolist() == test.tolist()
+    tell_too_few_test_images(dataset, asked)
+    assert f"has {TEST_IMAGES} test images: all of them" in capsys.readouterr().err
+    tell_too_few_test_images(dataset, params)
+    assert capsys.readouterr().err == ""

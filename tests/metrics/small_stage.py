@@ -44,6 +44,7 @@ def metrics(**changes: Any) -> MeasureParams:
         "noises": ["uniform", "gaussian"],
         "not_again": ["lime"],
         "batch_size": None,
+        "images": {},
     }
     plain["names"] += ["sparseness", "iou"]
     plain["faithfulness"] |= {"thresholds": (50, 100), "step": 40}

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from pasta.errors import PastaError
-from pasta.metrics.api import cost, curves, evaluate, get_settings
-from pasta.metrics.base import variant_name
+from pasta.metrics.api import Inputs, cost, curves, evaluate, get_settings, measure
+from pasta.metrics.base import Cost, variant_name
 from pasta.metrics.catalog import METRICS
-from pasta.metrics.settings import DEFAULTS
+from pasta.metrics.runner import list_wanted
+from pasta.metrics.settings import DEFAULTS, FaithfulnessParams, MeasureParams
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
 
@@ -43,7 +44,7 @@ def given(number: int = 2) -> dict[str, Any]:
 def test_every_metric_says_what_it_needs_if_it_is_missing(name: str) -> None:
     for need in METRICS.entry(name).metadata["needs"]:
         without = {**given(), need: None}
-        if need == "targets" or (need == "maps" and name == "max_sensitivity"):
+        if need == "targets" or (need == "maps" and name.startswith("max_sensitivity")):
             if need == "targets":
                 without["model"] = None
             else:
@@ -152,8 +153,9 @@ def test_maps_that_a_metric_refuses_have_a_status_and_no_value(name: str) -> Non
     maps[0], maps[1], maps[2, 0, 0] = 0, 0.4, torch.nan
     flat = "constant" if "constant" in METRICS.entry(name).metadata["refuses"] else "ok"
     values, statuses = evaluate(name, **{**given(4), "maps": maps}, return_status=True)
-    assert statuses == ["zero", flat, "nan", "ok"]
-    assert np.isnan(values).tolist() == [True, flat != "ok", True, False]
+    empty = "ok" if name == "max_sensitivity_absolute" else "zero"  # what is far from zero is far
+    assert statuses == [empty, flat, "nan", "ok"]
+    assert np.isnan(values).tolist() == [empty != "ok", flat != "ok", True, False]
 
 
 @pytest.mark.parametrize("name", ["faithfulness", "insertion", "deletion"])
@@ -252,6 +254,27 @@ def test_the_cost_is_what_is_really_computed(name: str) -> None:
     expected = cost(name, images=3)
     look = 1 if "model" in METRICS.entry(name).metadata["needs"] else 0
     assert (model.seen - look, explained) == (expected.forward_passes, expected.explanations)
+
+
+def test_metrics_together_cost_what_they_do_not_share() -> None:
+    """All that the parameters list, in all variants, on the same maps."""
+    settings = MeasureParams(faithfulness=FaithfulnessParams(thresholds=(20, 50), step=10))
+    wanted = [one for one in list_wanted(settings) if one.name != "faithfulness_correlation"]
+    model, explained = Counting(), 0
+
+    def explainer(images: Tensor, targets: Tensor) -> Tensor:
+        nonlocal explained
+        explained += len(images)
+        return images.mean(1)
+
+    everything: Any = {**given(3), "model": model, "explainer": explainer}
+    softmax = everything.pop("softmax", None)
+    measure(wanted, Inputs(everything.pop("maps"), **everything), base=settings, softmax=softmax)
+    together = Cost()
+    for one in wanted:
+        together |= cost(one.name, 3, settings, **one.options)
+    assert (model.seen - 1, explained) == (together.forward_passes, together.explanations)
+    assert together.imputations == 3 * 2 * 5  # both sides, five shares of pixels
 
 
 def test_every_metric_tells_what_there_is_to_know_about_it() -> None:

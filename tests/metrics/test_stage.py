@@ -81,6 +81,28 @@ def test_every_saliency_map_has_a_row_for_each_metric_and_variant(group: Group) 
     assert table["sample_id"].iloc[:NUMBER].is_monotonic_increasing
 
 
+def test_noisy_copies_of_some_images_are_explained_with_and_without_the_relative_norm(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chosen images have the values that they have among all; both norms share the work."""
+    names, rest = ["max_sensitivity", "max_sensitivity_absolute"], {"noises": ["uniform"]}
+    whole = measured(group, names=names, **rest)
+    counter = Counter(monkeypatch)
+    images = dict.fromkeys(names, NUMBER - 1)
+    some = measured(group, names=names, images=images, **rest)
+    both = {name: counter.back[name] for name in counter.back}
+    assert some["sample_id"].tolist() == whole["sample_id"].tolist()
+    left_out = some["status"] == NOT_MEASURED
+    for name in names:
+        found = of(some, name, "gradcam/resnet50", "uniform")
+        assert (found["status"] == NOT_MEASURED).sum() == 1
+        assert found["value"].isna().sum() == 1
+    pd.testing.assert_frame_equal(some[~left_out], whole[~left_out])
+    counter = Counter(monkeypatch)
+    measured(group, names=names[:1], images=images, **rest)
+    assert counter.back == both
+
+
 def test_the_table_is_written_without_seconds_which_are_returned(group: Group) -> None:
     table, seconds = measure_group(group, metrics(), PARAMS, group.data.parent.parent)
     explained = store.read(group.explanations / "explanations.parquet", tables.EXPLANATIONS)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from bcos.models import pretrained
+from pydantic import ValidationError
 from torchvision.models import resnet50, vit_b_16
 
 from pasta.errors import PastaError
 from pasta.models.base import MODELS, BlackBox
-from pasta.models.bcos import BcosClassifier
+from pasta.models.bcos import RELEASED, BcosClassifier, load_released_weights
 from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import LoadContext
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ResNetClassifier, ScaledResNet
-from pasta.models.settings import GradientParams
+from pasta.models.settings import BcosParams, GradientParams
 from pasta.models.training import fit_black_box, outputs, train
 from pasta.models.vit import TransformerClassifier
 from tests.conftest import ROOT
@@ -58,7 +61,7 @@ def test_the_full_width_is_torchvisions_resnet50() -> None:
 
 
 def paper_context() -> LoadContext:
-    params = profile("paper")
+    params = profile("paper_p2")
     return LoadContext("monumai", ("a", "b", "c", "d"), (), 224, 0, params, ROOT)
 
 
@@ -115,6 +118,38 @@ def test_bcos_begins_with_the_filters_of_the_resnet(data: TrainingData) -> None:
     torch.testing.assert_close(model.network.conv1.linear.weight, torch.cat([first, -first], 1))
     deep = model.network.layer3[0].conv2.linear.weight
     torch.testing.assert_close(deep, source.network.layer3[0].conv2.weight)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_bcos_begins_with_the_authors_imagenet_weights(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names, addresses, shapes and input statistics are those of the package."""
+    theirs = getattr(pretrained, name)(pretrained=False).eval()
+    address = pretrained.URLS[RELEASED[name][0]][RELEASED[name][1]]
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    file = tmp_path / "hub/checkpoints" / address.rpartition("/")[2]
+    file.parent.mkdir(parents=True)
+    torch.save(theirs.state_dict(), file)
+    model: BcosClassifier = built("resnet50_bcos", paper_context())
+    load_released_weights(model.network, name)
+    # What is ours has to do with the number of classes: the last layer and the constant behind it.
+    model.network.fc, model.network.logit_layer = theirs.fc, theirs.logit_layer
+    pixels = torch.randint(0, 256, (3, 224, 224), dtype=torch.uint8)
+    steps = theirs.transform.transforms.transforms
+    seen = steps[-1](pixels / 255)  # AddInverse, after nothing but a division
+    names = [type(step).__name__ for step in steps]
+    assert "Normalize" not in names and names[-1] == "AddInverse"
+    with torch.no_grad():
+        torch.testing.assert_close(model.eval()(pixels[None] / 255), theirs(seen[None]))
+
+
+def test_unknown_bcos_weights_are_named_before_anything_is_downloaded() -> None:
+    model: BcosClassifier = built("resnet50_bcos", paper_context())
+    with pytest.raises(PastaError, match="Did you mean 'resnet50_long'"):
+        load_released_weights(model.network, "resnet50_lon")
+    with pytest.raises(ValidationError, match="need start 'scratch'"):
+        BcosParams(weights="resnet50", start="resnet50")
 
 
 def test_the_stem_of_the_transformer_begins_as_the_resnet(data: TrainingData) -> None:

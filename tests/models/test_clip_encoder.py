@@ -42,7 +42,7 @@ def test_saved_weights_come_back_through_open_clip_exactly(
     encoder: ClipEncoder, tmp_path: Path
 ) -> None:
     save_clip(encoder.model, tmp_path / FOLDER)
-    again = load_clip(clip_params(), tmp_path)
+    again = load_clip(clip_params(), tmp_path, 0)
     assert torch.equal(again.image_features(images()), encoder.image_features(images()))
     texts = ["a photo of a cat", "a photo of a dog"]
     assert torch.equal(again.text_features(texts), encoder.text_features(texts))
@@ -99,7 +99,7 @@ def test_random_weights_depend_on_the_seed_alone() -> None:
 
 def test_missing_trained_weights_name_the_stage(tmp_path: Path) -> None:
     with pytest.raises(PastaError, match="dvc repro clip"):
-        load_clip(clip_params(), tmp_path)
+        load_clip(clip_params(), tmp_path, 0)
 
 
 def test_unknown_architecture_and_weights_say_what_is_known(tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_a_malicious_pickle_is_refused_and_not_executed(tmp_path: Path, name: st
     victim, file = tmp_path / "executed", tmp_path / name
     torch.save({"logit_scale": Malicious(victim)}, file)
     with pytest.raises(PastaError, match="cannot be loaded as weights of pasta-tiny"):
-        load_clip(clip_params(str(file)), tmp_path)
+        load_clip(clip_params(str(file)), tmp_path, 0)
     file.write_bytes(pickle.dumps(Malicious(victim)))
     with pytest.raises(PastaError, match="cannot be loaded"):
-        load_clip(clip_params(str(file)), tmp_path)
+        load_clip(clip_params(str(file)), tmp_path, 0)
     assert not victim.exists()
 
 
@@ -146,7 +146,7 @@ def test_weights_of_another_architecture_are_an_error(encoder: ClipEncoder, tmp_
     state = {**encoder.model.state_dict(), "text_projection": torch.zeros(3, 3)}
     torch.save(state, tmp_path / "odd.pt")
     with pytest.raises(PastaError, match=r"odd\.pt: cannot be loaded"):
-        load_clip(clip_params("odd.pt"), tmp_path)
+        load_clip(clip_params("odd.pt"), tmp_path, 0)
 
 
 def test_open_clip_says_nothing(

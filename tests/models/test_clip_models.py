@@ -25,11 +25,17 @@ from pasta.models.clip_concepts import (
     greedy,
 )
 from pasta.models.data import TrainingData
-from pasta.models.settings import ClipLinearParams, ClipQdaParams, LaboParams
+from pasta.models.settings import (
+    ClipLinearParams,
+    ClipQdaParams,
+    ClipZeroShotParams,
+    EncoderParams,
+    LaboParams,
+)
 from tests.models.clip_data import SIZE, TEMPLATE, drawn_data, silent
 
 SETTINGS: dict[str, Any] = {
-    "clip_zero_shot": None,
+    "clip_zero_shot": ClipZeroShotParams(),
     "clip_linear": ClipLinearParams(inverse_penalty=(0.1, 1.0)),
     "clip_qda": ClipQdaParams(shrinkage=(0.1, 0.5)),
     "labo": LaboParams(per_class=3, discriminability=1.0, coverage=0.2, inverse_penalty=(0.1, 1.0)),
@@ -49,6 +55,28 @@ def fitted(name: str, data: TrainingData) -> Any:
     model = recipe.build(data, SETTINGS[name])
     recipe.fit(model, data, SETTINGS[name], silent)
     return model.eval()
+
+
+def test_a_model_may_have_another_encoder_than_the_shared_one(data: TrainingData) -> None:
+    """Each sees by its own weights, and two that name the same encoder share one in memory."""
+    own = EncoderParams(weights=str(data.root / "own.safetensors"), image_size=SIZE)
+    save_clip(open_model("pasta-tiny", None, SIZE, seed=9)[0], data.root).rename(own.weights)
+    shared = MODELS["clip_linear"].build(data, ClipLinearParams())
+    zero_shot = MODELS["clip_zero_shot"].build(data, ClipZeroShotParams(encoder=own))
+    concepts = MODELS["clip_linear"].build(data, ClipLinearParams(encoder=own))
+    assert zero_shot.encoder is concepts.extractor.encoder
+    assert zero_shot.encoder is not shared.extractor.encoder
+    images = data.images(data.rows("test")[:2])
+    theirs = open_model("pasta-tiny", own.weights, SIZE)[0]
+    expected = theirs.encode_image(zero_shot.encoder.prepare(images), normalize=True)
+    torch.testing.assert_close(zero_shot.encoder(images), expected)
+    assert not torch.allclose(shared.extractor.encoder(images), expected)
+    for model, settings in (
+        (shared, ClipLinearParams()),
+        (concepts, ClipLinearParams(encoder=own)),
+    ):
+        MODELS["clip_linear"].fit(model, data, settings, silent)
+    assert not torch.allclose(shared.extractor.mean, concepts.extractor.mean)
 
 
 def gaussian_examples(features: int = 4, classes: int = 3, count: int = 60) -> Examples:

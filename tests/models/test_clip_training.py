@@ -53,7 +53,7 @@ def test_the_stage_leaves_weights_that_load_and_a_note(
         heard.append((done, total))
 
     about, history = make_clip(parts, clip_params(), 1, tmp_path / FOLDER, listen)
-    encoder = load_clip(clip_params(), tmp_path)
+    encoder = load_clip(clip_params(), tmp_path, 0)
     assert store.read_json(tmp_path / FOLDER / ABOUT) == about
     assert about["md5"] == encoder.md5
     assert set(about["zero_shot_accuracy"]) == {"catsdogscars", "monumai"}

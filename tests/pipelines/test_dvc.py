@@ -29,9 +29,19 @@ PLUMBING = [
     *(
         Path("pasta") / f"{name}.py"
         for name in (
-            *("__init__", "compute", "config", "contracts", "errors", "git", "layout"),
+            *(
+                "__init__",
+                "compute",
+                "config",
+                "contracts",
+                "errors",
+                "git",
+                "json_files",
+                "layout",
+            ),
             *(
                 "name_clash",
+                "text_files",
                 "paths",
                 "pinned",
                 "processes",

@@ -26,7 +26,7 @@ def mixture() -> dict[str, pd.DataFrame]:
     return {
         **run_mixture(scores, values, settings(), 0, fold),
         **run_pareto(scores, values, settings(), 0),
-        **run_examples(scores, labels, settings()),
+        **run_examples({"Q1": scores}, labels, settings()),
     }
 
 

@@ -28,7 +28,7 @@ from tests.reports.applications_made_up import backbones, mixture, steering, tun
 from tests.reports.studies import as_read, figures, printed
 
 Tables = dict[str, dict[str, pd.DataFrame]]
-NAMES = ("mixture", "pareto", "examples", "steering-0", "backbones", "tuning-lime-resnet50")
+NAMES = ("mixture", "pareto", "examples-Q1", "steering-0", "backbones", "tuning-lime-resnet50")
 
 
 def report(
@@ -282,3 +282,45 @@ def test_a_setting_that_cannot_be_chosen_says_why() -> None:
     rows["winner"] = rows.index != best
     found = describe_study("lime/resnet50", rows, own["verdict"], 1)["candidates"]["rows"]
     assert sum("has empty maps" in row[1] for row in found) == 1
+
+
+def test_the_papers_scorer_stands_beside_ours_in_every_application(tables: Tables) -> None:
+    verdicts = {
+        "mixture": "comparison", "steering": "curve", "backbones": "trends", "tuning": "verdict"
+    }  # fmt: skip
+    both = {
+        name: own
+        | {
+            "beside": pd.concat(
+                [
+                    own[verdicts[name]].assign(scorer="ordinal"),
+                    own[verdicts[name]].assign(scorer="pasta-mlp", estimate=0.125),
+                ]
+            )
+        }
+        for name, own in tables.items()
+    }
+    document = report(both, {}, True)
+    found = document.content["beside"]["table"]
+    assert found["columns"][2:] == ["ordinal model (ours)", "PASTA, MLP (P2)"]
+    kinds = {row[0].partition(",")[0].split()[0] for row in found["rows"]}
+    assert kinds == {"mixture", "steering", "largest", "tuned"}
+    assert all(row[3].startswith("+0.12") or row[3].startswith("+0.13") for row in found["rows"])
+    own = tables["steering"]["curve"]
+    [quality] = own[(own["weight"] == 1) & (own["measure"] == "quality")].to_dict("records")
+    row = {str(name): value for name, value in quality.items()}
+    [line] = [
+        row for row in found["rows"] if row[:2] == ["steering, λ = 1 against RISE", "true quality"]
+    ]
+    assert line[2] == write_change(row)
+    assert "No second scorer" not in printed(document)
+    assert report(tables, {}, True).content["beside"] is None
+
+
+def test_examples_have_a_sheet_for_each_question(tables: Tables) -> None:
+    own = tables["mixture"]
+    third = own["examples"].assign(question="Q3")
+    both = own | {"examples": pd.concat([own["examples"], third])}
+    document = report({"mixture": both}, {}, True)
+    assert [part["question"] for part in document.content["examples"]] == ["Q1", "Q3"]
+    assert "votes on Q3" in " ".join(printed(document).split())

@@ -31,9 +31,9 @@ from reports.source.data import (
     VOTES,
     Data,
     beside_papers,
-    kernel_widths,
 )
 from reports.source.names import model_name, scorer_name, technique_name
+from reports.source.replication.collected import kernel_widths
 from reports.source.typesetting import Report
 from tests.conftest import ROOT
 from tests.reports.applications_made_up import steering
@@ -207,7 +207,9 @@ def test_a_report_reads_nothing_that_it_does_not_declare(
 def test_without_a_declaration_a_folder_is_not_looked_into(root: Path) -> None:
     found = Data(root, ("analyse/agreement",))
     assert set(found.parts) == {"agreement"} and "model" not in found.parts["agreement"]
-    assert found.applications == {} and beside_papers(found.parts, found.applications) == {}
+    assert found.applications == {}
+    ours = beside_papers(found.parts, found.applications)
+    assert list(ours) == ["facts"] and ours["facts"].empty
     with pytest.raises(PastaError, match="no tables yet"):
         store.read_csvs(root / DATA / "nothing")
 
@@ -311,6 +313,8 @@ def test_kernel_widths_of_lime_are_read_from_what_tuning_tried() -> None:
             "score": [3.0, 2.0, 1.0],
             "low": 1.0,
             "high": 4.0,
+            "n": 8,
+            "default": [False, True, True],
         }
     )
     found = kernel_widths(tried)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 from pasta.explanations.techniques import RELEASED
+from reports.source.format import whole
+from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.replication import replication_figure, replication_report
+from reports.source.replication.collected import collect_facts
 from reports.source.replication.measured import study_facts
+from reports.source.replication.reasons import NEVER, WAYS
 from reports.source.replication.rows import (
     judged,
     over_runs,
@@ -19,23 +25,34 @@ from reports.source.replication.rows import (
     published_techniques,
     technique_keys,
 )
-from reports.source.replication.table import COLUMNS, SECTIONS, replication_table
+from reports.source.replication.table import (
+    COLUMNS,
+    SECTIONS,
+    ablation_levels,
+    replication_table,
+)
 from tests.analysis.simulated import one
 from tests.reports.studies import as_read, printed, rated
 
+LINEAR, MLP, CLIP = "pasta-linear", "pasta-mlp", "clip-vit-l-14-336"
+SUMMARY = ["study", "level", "scorer", "encoder", "question", "measure", "mean", "sd", "n",
+           "reason"]  # fmt: skip
 # Numbers with an estimate in the papers' tables, counted by hand.
 PRINTED = {
     ("P1", "Table 1"): 6 * 4 * 2,
     ("P1", "Table 2"): 2 * 2,
     ("P1", "Table 3"): 3 * 4 * 6,
     ("P1", "Tables 4, 15–20"): (3 + 3 + 2 + 5 + 2 + 6 + 3) * 3,
+    ("P1", "Table 8"): 9 * 5 - 5,  # four "NA" and a "No"
     ("P1", "Table 9"): 6 * 2 * 2,
     ("P1", "Table 10"): 6 * 2,
     ("P1", "Table 11"): 38 * 3,
-    ("P1", "Table 12"): 40 * 4,
+    ("P1", "Table 12"): 46 * 4,
     ("P1", "Table 13"): 5,
     ("P1", "Table 14"): 6 * 2,
     ("P1", "Table 23"): 7,
+    ("P1", "Figures 3a, 3b"): 4 * 3,
+    ("P2", "Figures 4, 5"): 4 * 3,
     ("P2", "Table 1"): 3 * 5 * 6,
     ("LATEC", "Table 2"): 17 * 9 - 3 * 3,  # three methods do not exist for point clouds
     ("Meta-predictor", "Table 1"): 7 * 3,
@@ -69,7 +86,7 @@ def test_numbers_stand_where_the_papers_have_them(nothing: pd.DataFrame) -> None
 def test_without_our_tables_nothing_agrees_and_every_row_has_a_reason(
     nothing: pd.DataFrame,
 ) -> None:
-    assert set(nothing["verdict"]) == {"not measured", "out of reach"}
+    assert set(nothing["verdict"]) == {"out of reach"}
     assert (nothing["reason"] != "").all()
     assert nothing[["ours", "low", "high", "difference"]].isna().all(axis=None)
 
@@ -132,12 +149,13 @@ def test_our_numbers_find_their_row() -> None:
     )  # fmt: skip
     score = pd.DataFrame(
         [
-            ("main", "pasta-linear", "Q1", "scc_as_published", 0.24, 0.05, 10, ""),
-            ("main", "pasta-mlp", "Q1", "spearman_of_stars", 0.30, 0.05, 10, ""),
-            ("main", "people (own vote in the mode)", "Q1", "qwk", 0.8, 0.05, 15, ""),
-            ("split", "technique", "Q1", "qwk", 0.2, 0.05, 10, ""),
+            ("main", LINEAR, LINEAR, CLIP, "Q1", "scc_as_published", 0.24, 0.05, 10, ""),
+            ("main", MLP, MLP, CLIP, "Q1", "spearman_of_stars", 0.30, 0.05, 10, ""),
+            ("main", OWN_VOTE, "people", "none", "Q1", "qwk", 0.8, 0.05, 15, ""),
+            ("main", LEAVE_ONE_OUT, "people", "none", "Q1", "qwk", 0.1, 0.05, 15, ""),
+            ("split", "technique", LINEAR, CLIP, "Q1", "qwk", 0.2, 0.05, 10, ""),
         ],
-        columns=["study", "level", "question", "measure", "mean", "sd", "n", "reason"],
+        columns=SUMMARY,
     )
     scores = pd.DataFrame(
         {"technique": ["bcos/resnet50_bcos"], "dimension": ["objectivity"], "n": [9],
@@ -158,15 +176,66 @@ def test_our_numbers_find_their_row() -> None:
     }
 
 
+def main_score(encoder: str, scorer: str, question: str = "Q1") -> tuple[object, ...]:
+    level = OWN_VOTE if scorer == "people" else f"{encoder}, {scorer}"
+    return ("main", level, scorer, encoder, question, "qwk", 0.4, 0.05, 5, "")
+
+
+@pytest.mark.parametrize(
+    ("encoder", "scorer", "fills"),
+    [
+        (CLIP, LINEAR, {("P1", "Q1, CLIP")}),
+        (CLIP, MLP, {("P2", "Q1, CLIP")}),
+        ("siglip-vit-l-16-384", MLP, {("P2", "Q1, SIGLIP")}),
+        ("blip-base", MLP, {("P2", "Q1, BLIP")}),
+        ("eva02-l-14-336", MLP, {("P2", "Q1, EVA")}),
+        ("llava-1.5-7b", LINEAR, {("P1", "Q1, LLaVa")}),
+        ("handcrafted", "handcrafted-pasta", {("P1", "Q1, handcrafted")}),
+        ("none", "people", {("P1", "Q1, human"), ("P2", "Q1, human")}),
+        ("siglip-vit-l-16-384", LINEAR, set()),
+        ("siglip-vit-l-16-384-with-random-weights", MLP, set()),
+        ("tiny-clip", LINEAR, set()),
+        ("tiny-clip", MLP, set()),
+    ],
+)
+def test_a_scorer_stands_beside_its_own_encoder_and_network_only(
+    encoder: str, scorer: str, fills: set[tuple[str, str]]
+) -> None:
+    score = pd.DataFrame([main_score(encoder, scorer)], columns=SUMMARY)
+    found = replication_table(published_tables(), as_read({"score": score}))
+    filled = found[found["ours"].notna()]
+    assert set(zip(filled["paper"], filled["item"], strict=True)) == fills
+    assert set(filled["quantity"]) <= {"QWK"}
+
+
+def test_ablations_stand_beside_those_of_the_same_encoder_and_network() -> None:
+    rows = [
+        ("split", "technique", scorer, encoder, "Q1", "qwk", 0.4, 0.05, 5, "")
+        for scorer, encoder in ((LINEAR, "tiny-clip"), (MLP, CLIP))
+    ]
+    other = pd.DataFrame(rows, columns=SUMMARY)
+    assert replication_table(published_tables(), {"score": other})["ours"].isna().all()
+    functions = [("scoring function", "ridge", "ridge", CLIP, "Q1", "qwk", 0.4, 0.05, 5, "")]
+    found = replication_table(
+        published_tables(), {"score": pd.DataFrame(functions, columns=SUMMARY)}
+    )
+    assert found.loc[found["ours"].notna(), "item"].tolist() == ["scoring function: ridge"]
+
+
 def test_facts_of_the_study_are_counted() -> None:
     _, labels, samples = rated(4)
     votes = pd.concat(
         [labels.assign(annotator_id=name, rating=labels["mode"]) for name in ("a", "b")]
     )
     annotators = pd.DataFrame({"annotator_id": ["a", "b"], "age": [20, 30], "sex": ["male", None]})
-    facts = study_facts(votes, samples, annotators).set_index("fact")["estimate"]
+    images = pd.DataFrame({"dataset": ["x", "x", "y"], "label": ["cat", "dog", "cat"]})
+    zero_shot = samples.assign(backbone=samples["backbone"].replace("vit_b_16", "clip_zero_shot"))
+    counted = study_facts(votes, zero_shot, annotators, images=images)
+    facts = counted.set_index("fact")["estimate"]
     expected = {"images": 4, "techniques": 3, "rated_samples": 12, "votes_per_sample": 2}
     expected |= {"ratings": 144, "annotators": 2, "age_mean": 25, "male": 1, "female": 0}
+    expected |= {"non_binary": 0, "sex_not_said": 1, "samples_per_question": 12, "favourites": 12}
+    expected |= {"labels": 2, "backbones": 2}  # one cat in two datasets; CLIP is not trained
     assert {name: facts[name] for name in expected} == expected
     concept = samples.loc[samples["kind"] == "concept", "sample_id"]
     own = labels[labels["sample_id"].isin(concept) & (labels["question"] == "Q1")]
@@ -174,16 +243,233 @@ def test_facts_of_the_study_are_counted() -> None:
     assert "lowest_accuracy" not in facts
 
 
+def collected(**tables: dict[str, pd.DataFrame]) -> pd.Series:
+    names = ["tuning", "mixture", "backbones"]
+    applications = {name: tables.pop(name) for name in names if name in tables}
+    return collect_facts(tables, applications).set_index("fact")["estimate"]
+
+
+def test_facts_are_read_from_the_tables_of_all_stages() -> None:
+    splits = pd.DataFrame(
+        [("coco", "train", 10), ("coco", "test", 5), ("monumai", "test", 7)],
+        columns=["dataset", "split", "n"],
+    )
+    classes = pd.DataFrame({"dataset": ["coco", "coco"], "label": ["a", "b"], "n": 5})
+    stars = pd.DataFrame({"question": "Q1", "rating": [1, 2, 3, 4, 5]})
+    facts = collected(dataset={"splits": splits, "classes": classes, "stars": stars})
+    expected = {"stars": 5, "coco_train": 10, "coco_images": 15, "coco_classes": 2}
+    assert facts.to_dict() == expected | {"coco_concepts": 80}  # MonuMAI: no images to train on
+
+    kinds = ["saliency"] * 7 + ["concept"] * 5
+    favourites = {"top_techniques": pd.DataFrame({"technique": range(12), "kind": kinds})}
+    assert collected(preference=favourites).to_dict() == {"favourite_concepts": 4}
+
+    candidates = pd.DataFrame(
+        {"technique": "lime/resnet50", "candidate": ["kernel_width 0.25", "kernel_width 0.1"],
+         "score": [2.16, 2.25], "low": 2.0, "high": 2.4, "n": 8, "default": [True, False]}
+    )  # fmt: skip
+    assert collected(tuning={"candidates": candidates}).to_dict() == {
+        "lime_default": 2.16, "lime_default_width": 0.25,
+        "lime_tuned": 2.25, "lime_tuned_width": 0.1,
+    }  # fmt: skip
+
+    placed = pd.DataFrame(
+        {"image": ["a", "a", "b", "b", "b"], "backbone": ["resnet50"] * 4 + ["vit_b_16"],
+         "faithfulness": [0.1, 0.3, 0.4, 0.4, 9.0]}
+    )  # fmt: skip
+    picks = pd.DataFrame({"faithfulness": [0.3, 0.4, np.nan]})
+    facts = collected(mixture={"placed": placed, "choices": picks})
+    assert facts.to_dict() == pytest.approx(
+        {"mixture_faithfulness": 0.35, "every_faithfulness": 0.3}
+    )
+
+    summary = pd.DataFrame(
+        [("ViT-B-16", "gradcam", "activation", "score", 1.0),
+         ("ViT-B-16", "all methods", "activation", "score", 3.0),
+         ("ViT-B-16", "all methods", "perturbation", "score", 2.0),
+         ("ViT-g-14", "all methods", "activation", "score", 2.5)],
+        columns=["tower", "group", "family", "measure", "mean"],
+    ).assign(n=4, low=0.0, high=5.0)  # fmt: skip
+    facts = collected(backbones={"summary": summary})
+    assert facts.to_dict() == {"towers": 2, "tower_vit_b_16": 3.0, "tower_vit_g_14": 2.5}
+
+
+def test_the_loss_on_new_images_has_welchs_interval() -> None:
+    rng = np.random.default_rng(1)
+    runs = {"none": rng.normal(0.5, 0.02, 10), "image": rng.normal(0.4, 0.08, 6)}
+    rows = [
+        ("split", level, LINEAR, CLIP, "Q1", "qwk", own.mean(), own.std(ddof=1), len(own), "")
+        for level, own in runs.items()
+    ]
+    found = collect_facts({"score": {"summary": pd.DataFrame(rows, columns=SUMMARY)}}, {})
+    expected = stats.ttest_ind(runs["none"], runs["image"], equal_var=False).confidence_interval()
+    assert found["fact"].tolist() == ["drop_image"]
+    row = found.iloc[0]
+    assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_what_a_paper_says_of_a_side_is_judged_by_the_side() -> None:
+    sides = [("above", 0.1, 0.3), ("above", -0.1, 0.3), ("above", -0.3, -0.1),
+             ("below", -0.3, -0.1), ("below", 0.1, 0.3)]  # fmt: skip
+    rows = [
+        {"paper_value": 0.0, "ours": (low + high) / 2, "low": low, "high": high, "side": side}
+        for side, low, high in sides
+    ]
+    found = judged(paper_rows(rows), 0.1)["verdict"].tolist()
+    assert found == ["agrees", "undecided", "differs", "agrees", "differs"]
+
+
+def everything() -> dict[str, pd.DataFrame]:
+    """A number for whatever a table of ours could hold."""
+    files = published_tables()
+    ends: dict[str, Any] = {"estimate": 0.5, "low": 0.4, "high": 0.6, "n": 9, "note": ""}
+    questions = [f"Q{number}" for number in range(1, 7)]
+    variants = {"faithfulness": ("road", "black", "uniform", "gaussian"),
+                "max_sensitivity": ("uniform", "gaussian"), "sparseness": ("",)}  # fmt: skip
+    pairs = [(metric, variant) for metric, own in variants.items() for variant in own]
+    techniques = sorted(published_techniques())
+    models = [(CLIP, LINEAR), ("llava-1.5-7b", LINEAR), ("handcrafted", "handcrafted-pasta"),
+              *((name, MLP) for name in (CLIP, "siglip-vit-l-16-384", "blip-base",
+                                         "eva02-l-14-336")), ("none", "people")]  # fmt: skip
+    measures = ("mse", "qwk", "scc_as_published", "spearman_of_stars")
+    ablations = ablation_levels(files["pasta_v1_ablations_q1"])
+    score = [
+        (*main_score(*model, question)[:5], measure, 0.4, 0.05, 5, "")
+        for model in models
+        for question in questions
+        for measure in measures
+    ] + [
+        (study, level, LINEAR, CLIP, "Q1", measure, 0.4, 0.05, 5, "")
+        for study, level, measure in ablations[["study", "level", "measure"]].to_numpy()
+    ]
+    axioms = files["pasta_v1_table13_q7_axiom_rank"]["axiom"].tolist()
+    ranked = {"Q7": axioms, "Q8": questions, "Q9": questions}
+    steps = {"embedding": "", "training": LINEAR, "inference": LINEAR}
+    seconds = [
+        (CLIP, scorer, device, step, 256, 2.0)
+        for device in ("cpu", "gpu")
+        for step, scorer in steps.items()
+    ]
+    widths = files["pasta_v1_table23_lime_kernel_width"]
+    return {
+        "correlations": pd.DataFrame(
+            [(question, metric, variant, method, "overall") for question in questions
+             for metric, variant in pairs for method in ("pearson", "spearman")],
+            columns=["question", "metric", "variant", "method", "scope"],
+        ).assign(**ends),
+        "values": pd.DataFrame(
+            [(technique, *pair) for technique in techniques for pair in pairs],
+            columns=["technique", "metric", "variant"],
+        ).assign(**ends),
+        "technique_scores": pd.DataFrame(
+            [(technique, dimension) for technique in techniques
+             for dimension in ("fidelity", "complexity", "objectivity", "robustness")],
+            columns=["technique", "dimension"],
+        ).assign(**ends),
+        "positions": pd.DataFrame(
+            [(question, item) for question, own in ranked.items() for item in own],
+            columns=["question", "item"],
+        ).assign(**ends),
+        "kind_differences": files["pasta_figures"][["question", "comparison"]].assign(**ends),
+        "score": pd.DataFrame(score, columns=SUMMARY),
+        "facts": files["pasta_text_numbers"][["fact"]].drop_duplicates().assign(**ends),
+        "kernel_width": widths[["kernel_width"]].assign(**ends),
+        "seconds": pd.DataFrame(
+            seconds, columns=["encoder", "scorer", "device", "step", "n", "seconds"]
+        ),
+    }  # fmt: skip
+
+
+def test_every_number_that_has_a_way_is_filled_once_a_table_has_it() -> None:
+    found = replication_table(published_tables(), as_read(everything()))
+    lacking = found[found["verdict"] == "out of reach"]
+    assert set(lacking["way"]) == {"none"} and set(lacking["reason"]) == set(NEVER.values())
+    assert found.loc[found["verdict"] != "out of reach", "reason"].eq("").all()
+    trained = one(found, table="Table 2", item="CPU", quantity="seconds of training")
+    assert (trained["ours"], trained["verdict"]) == (4.0, "no interval")  # with its vectors
+    lost = lacking[lacking["paper_value"].isna()]
+    assert lost.groupby("table").size().to_dict() == {"Table 12": 24, "Tables 4, 15–20": 3}
+    assert lost["ours"].notna().all()  # only the print is lost
+    assert set(found.loc[found["ours"].isna(), "paper"]) == {
+        "P1", "LATEC", "Meta-predictor", "Human attention"
+    }  # fmt: skip
+    assert (
+        (found.loc[found["ours"].isna() & (found["paper"] == "P1"), "table"])
+        .isin(["Table 8", "text"])
+        .all()
+    )
+
+
+def test_every_missing_number_says_which_command_on_which_data_makes_it(
+    nothing: pd.DataFrame,
+) -> None:
+    ways = nothing[nothing["way"] != "none"]
+    assert set(ways["way"]) == set(WAYS)
+    for row in ways.to_dict("records"):
+        way = WAYS[row["way"]]
+        assert (row["command"], row["data"]) == (way.command, way.data)
+        assert row["reason"].endswith(f"; {way} makes it")
+    rest = nothing[nothing["way"] == "none"]
+    assert set(rest["reason"]) == set(NEVER.values())
+    assert set(rest[["command", "data"]].to_numpy().ravel()) == {""}
+
+
+def test_a_release_fills_what_needs_votes_maps_and_pictures() -> None:
+    """Without classifiers, with anonymous votes, without rankings, and with one encoder."""
+    ours = everything()
+    maps = ours["correlations"]["metric"] == "sparseness"
+    ours["correlations"] = ours["correlations"][maps]
+    ours["values"] = ours["values"][ours["values"]["metric"] == "sparseness"]
+    people, siglip = ours["score"]["scorer"] == "people", ("siglip-vit-l-16-384", MLP)
+    own = (ours["score"][["encoder", "scorer"]] == list(siglip)).all(axis=1)
+    ours["score"] = ours["score"][people | own]
+    texts = published_table("pasta_text_numbers")
+    known = texts.loc[texts["way"] == "released", "fact"]
+    ours["facts"] = ours["facts"][ours["facts"]["fact"].isin(known)]
+    for name in ("positions", "kernel_width", "seconds"):
+        ours[name] = ours[name][:0]
+    found = replication_table(published_tables(), as_read(ours))
+    reached = found[found["verdict"] != "out of reach"]
+    assert {(row["paper"], row["table"]) for row in reached.to_dict("records")} == {
+        ("P1", "Table 3"), ("P1", "Table 8"), ("P1", "Table 10"), ("P1", "Table 11"),
+        ("P1", "Table 12"), ("P1", "Figures 3a, 3b"), ("P1", "text"), ("P2", "Table 1"),
+        ("P2", "Figures 4, 5"), ("P2", "text"),
+    }  # fmt: skip
+    scored = reached[reached["table"].isin(["Table 1", "Table 3"])]["item"].str.split(", ").str[1]
+    assert set(scored) == {"human", "SIGLIP"}
+    assert set(reached.loc[reached["table"] == "Table 11", "quantity"]) == {"Sparseness"}
+    left = found[(found["verdict"] == "out of reach") & found["paper"].isin(["P1", "P2"])]
+    needs = left.groupby("table")["reason"].agg(" ".join)
+    assert "it needs the classifiers" in needs["Table 1"]
+    assert "paper_p1" in needs["Table 9"] and "ranked" in needs["Table 13"]
+    assert "the perceptron on clip-vit-l-14-336" in needs["Table 1"]
+
+
 def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
     report = replication_report(as_read({"rows": nothing})["rows"], True)
     assert report.content["numbers"] == len(nothing) and report.content["known"] == 0
     assert not report.content["papers"] and report.content["counts"] is None
-    lacks = report.content["lacks"]
+    ways = report.content["ways"]
+    assert [way["command"] for way in ways] == [way.command for way in WAYS.values()]
+    lacks = [lack for way in ways for lack in way["lacks"]] + report.content["never"]
     assert sum(lack["n"] for lack in lacks) == len(nothing) > 10 * len(lacks)
-    where = {one for lack in lacks for one in lack["where"]}
+    where = {one.partition(":")[0] for lack in lacks for one in lack["where"]}
     assert len(where) == len({(one.paper, one.table) for one in SECTIONS})
     assert len(report.tables["all_numbers"]) == len(nothing)
     assert "Agreement is therefore not expected" in printed(report)
+
+
+def test_the_pages_name_commands_and_what_is_lost() -> None:
+    rows = replication_table(published_tables(), as_read(everything()))
+    report = replication_report(as_read({"rows": rows})["rows"], False)
+    text = printed(report)
+    assert "pasta profile use released --root DIR && dvc repro" in text
+    assert "six techniques, GradCAMElementWise and HiResCAM on ResNet50" in text
+    studies = report.content["studies"]
+    assert [row[0] for row in studies["rows"]][-2:] == ["Xuan et al. 2023", "this study"]
+    assert studies["rows"][0] == ["PASTA v1", whole(66000), "15", "6", "21", "100"]
+    assert "> 0.59" in text and "< 0.00" in text  # what is only said to be above or below
+    assert not report.content["ways"]
 
 
 def test_no_published_table_makes_an_empty_report() -> None:

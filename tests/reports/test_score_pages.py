@@ -49,7 +49,13 @@ def summary() -> pd.DataFrame:
             ("split", name, "Q1", measure, mean, 0.05, 10, "") for name, mean in splits.items()
         ]
     rows += [("n top", "5", "Q1", "qwk", 0.11, 0.05, 10, "")]
-    return pd.DataFrame(rows, columns=SUMMARY)
+    found = pd.DataFrame(rows, columns=SUMMARY)
+    main = found["study"] == "main"
+    found.insert(2, "scorer", found["level"].where(main, "pasta-linear"))
+    people = found["level"].isin([LEAVE_ONE_OUT, OWN_VOTE])
+    found["scorer"] = found["scorer"].mask(people, "people")
+    found.insert(3, "encoder", people.map({True: "none", False: "tiny-clip"}))
+    return found
 
 
 def differences() -> pd.DataFrame:

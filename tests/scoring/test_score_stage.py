@@ -81,6 +81,7 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     assert set(first) == {
         "pipelines/data/score/score_results.parquet",
         "pipelines/data/score/summary.csv",
+        "pipelines/data/score/facts.csv",
         "pipelines/data/score/differences.csv",
         "pipelines/data/score/predictions.csv",
         "pipelines/data/score/source.json",
@@ -97,6 +98,7 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
         assert str(tmp_path).encode() not in (tmp_path / name).read_bytes(), name
     assert read_source(tmp_path / "pipelines/data/score") == read_source(folder)
     _check_predictions(tmp_path / "pipelines/data/score", params.scoring.public.scorer)
+    _check_facts(tmp_path / "pipelines/data/score", params)
     card = load_scorer(tmp_path / FOLDER).card
     assert "pipelines/data/votes/ratings/labels.parquet" in card.training
     assert set(card.familiar) == {"image", "saliency"}
@@ -104,6 +106,18 @@ def test_the_stage_writes_tables_figure_and_scorer_twice_alike(
     assert all(isinstance(card.kappa(question), float) for question in card.questions)
     assert logged == 2 * [tmp_path / FOLDER]
     assert not list((tmp_path / "pipelines/data/units").glob("*"))
+
+
+def _check_facts(folder: Path, params: Params) -> None:
+    """Sizes are those of the runs, and settings those of the parameters."""
+    facts = pd.read_csv(folder / "facts.csv").set_index("fact")["estimate"]
+    results = store.read(folder / "score_results.parquet", tables.SCORE_RESULTS)
+    own = results[(results["scorer"] == "pasta-linear") & (results["measure"] == "mse")]
+    assert facts["test_samples"] == pytest.approx(own["n"].mean())
+    assert facts["training_samples"] > facts["test_samples"] > 0
+    linear = params.scoring.linear
+    assert facts["learning_rate"] == linear.learning_rate and facts["beta"] == 0.01
+    assert facts["runs"] == params.scoring.split.seeds and facts["epochs"] == linear.epochs
 
 
 def _check_predictions(folder: Path, scorer: str) -> None:

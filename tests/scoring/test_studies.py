@@ -26,9 +26,11 @@ from pasta.scoring.studies import (
     Setup,
     compare,
     coverage,
+    describe_centre,
     headline,
     people,
     run_setups,
+    settings_of,
     setups,
 )
 from pasta.seeds import generator
@@ -156,8 +158,24 @@ def test_groups_of_different_encoders_are_not_mixed(
         material.vectors(params.embedding)
 
 
-def test_every_table_of_the_papers_is_a_study_around_one_centre(params: Params) -> None:
-    every = setups(params.embedding, params.scoring)
+# what P1 (section 4.3) and P2 (as released) vary around, or train all encoders with
+P1 = {"scorer": "pasta-linear", "by": "image", "label_input": False, "n_top": 20}
+P2 = {"scorer": "pasta-mlp", "by": "image_and_technique", "label_input": True, "n_top": 15}
+
+
+@pytest.mark.parametrize("paper", [P1, P2])
+def test_every_table_of_the_papers_is_a_study_around_the_centre_of_the_parameters(
+    params: Params, paper: dict[str, Any]
+) -> None:
+    scoring = params.scoring.model_copy(
+        update={
+            "label_input": paper["label_input"],
+            "split": params.scoring.split.model_copy(update={"by": paper["by"]}),
+            "studies": params.scoring.studies.model_copy(update={"scorer": paper["scorer"]}),
+        }
+    )
+    embedding = params.embedding.model_copy(update={"n_top": paper["n_top"]})
+    every = setups(embedding, scoring)
     assert {setup.study for setup in every} == {
         "main",
         "split",
@@ -169,11 +187,33 @@ def test_every_table_of_the_papers_is_a_study_around_one_centre(params: Params) 
         "concept embedding",
     }
     assert len({(setup.study, setup.level) for setup in every}) == len(every)
-    centre = next(setup for setup in every if setup.level == "pasta-linear")
+    centre = next(setup for setup in every if setup.level == paper["scorer"])
+    assert (centre.split, centre.with_label) == (paper["by"], paper["label_input"])
+    assert centre.embedding.n_top == paper["n_top"]
+    said = dict(describe_centre(embedding, scoring).to_numpy().tolist())
     for study in {setup.study for setup in every} - {"main"}:
         own = [setup for setup in every if setup.study == study]
-        assert sum(centre.answers(setup) for setup in own) == 1, study
+        [middle] = [setup for setup in own if centre.answers(setup)]
+        assert middle.level == said[study]
         assert all(one is other or not one.answers(other) for one in own for other in own)
+
+
+def test_every_further_encoder_gets_the_networks_that_the_parameters_name(params: Params) -> None:
+    encoders = {"clip-vit-l-14-336": "openai", "blip-base": "x", "eva02-l-14-336": "y"}
+    more = params.embedding.variants.model_copy(update={"encoders": encoders})
+    embedding = params.embedding.model_copy(update={"variants": more})
+    scoring = params.scoring.model_copy(update={"further_scorers": ("pasta-mlp",)})
+    found = [one for one in setups(embedding, scoring) if one.embedding.encoder in encoders]
+    assert [one.level for one in found] == [f"{name}, pasta-mlp" for name in encoders]
+    assert {one.scorer for one in found} == {"pasta-mlp"}
+    assert [one.embedding.weights for one in found] == list(encoders.values())
+
+
+def test_handcrafted_features_go_through_ridge_and_through_the_network(params: Params) -> None:
+    every = setups(params.embedding, params.scoring)
+    rows = {one.scorer for one in every if one.embedding.encoder == "handcrafted"}
+    assert rows == {"handcrafted", "handcrafted-pasta"}
+    assert settings_of("handcrafted-pasta", params.scoring) == params.scoring.linear
 
 
 def test_everything_that_a_study_asks_for_is_embedded(params: Params) -> None:

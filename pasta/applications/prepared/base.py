@@ -23,13 +23,12 @@ from pasta import compute, store
 from pasta.config import Params
 from pasta.datasets.stored import StoredDataset, open_dataset
 from pasta.errors import PastaError
-from pasta.explanations.samples import chosen_rows
+from pasta.explanations.samples import choose_fresh
 from pasta.layout import Group
 from pasta.models.checkpoint import trained_models
 from pasta.models.data import as_tensor
-from pasta.progress import bar
+from pasta.progress import bar, tell
 from pasta.resume import KeptUnits
-from pasta.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -68,29 +67,47 @@ class Fresh:
         return as_tensor(self.pixels)
 
 
-def fresh_images(group: Group, params: Params, number: int, keys: str) -> Fresh:
+def fresh_images(group: Group, params: Params, number: int, keys: str, least: int = 1) -> Fresh:
     """Test images of a dataset that are not explained by its stage, in random but fixed order.
 
-    ``keys`` names the parameters that ask for so many, for the error if there are too few.
+    If fewer are left, these are all and a message says so; with fewer than ``least`` the dataset is
+    left out and there are none. ``keys`` names the parameters that ask for so many.
     """
     dataset = open_dataset(group.images)
-    rated = chosen_rows(dataset, params.explanations.images, params.seeds.explaining)
-    rest = np.setdiff1d(dataset.rows("test"), rated)
     name = dataset.vocabulary.dataset
-    if len(rest) < number:
+    rows = choose_fresh(dataset.rows("test"), name, params, number)
+    if len(rows) == number:
+        return Fresh(dataset, rows)
+    enough = len(rows) >= least
+    tell(
+        f"{name} has {len(rows)} test images that nobody has rated, not {number} ({keys}): "
+        f"{'these are used' if enough else 'it is left out'}. "
+        f"A lower explanations.images for {name} leaves more of them."
+    )
+    return Fresh(dataset, rows if enough else rows[:0])
+
+
+def require_fresh(found: Sequence[Fresh], keys: str) -> None:
+    """At least one dataset must have images that nobody has rated."""
+    if not found:
         raise PastaError(
-            f"{group.images}: {number} test images that nobody has rated are needed ({keys}), but "
-            f"{name} has {len(rest)}; lower these numbers or explanations.images, or raise "
-            f"datasets.{name}.test"
+            f"no dataset has test images left that nobody has rated ({keys}): lower "
+            "explanations.images, for some datasets at least"
         )
-    random = generator(params.seeds.explaining, "applications", "fresh images", name)
-    return Fresh(dataset, random.permutation(rest)[:number])
 
 
 def named_images(dataset: StoredDataset, names: Sequence[str]) -> Fresh:
     """Images of a dataset that were chosen before, in this order."""
     rows = dataset.images.set_index("image_id")["row"]
     return Fresh(dataset, rows.loc[list(names)].to_numpy())
+
+
+NOTHING_NEW = "all images come from a release: people have rated them, and no classifier is here"
+
+
+def groups_with_new_images(groups: Sequence[Group]) -> list[Group]:
+    """The groups whose datasets have more than rated images; a release has nothing else."""
+    return [one for one in groups if len(open_dataset(one.images).rows("train"))]
 
 
 def groups_with(groups: Sequence[Group], backbone: str) -> list[Group]:
@@ -125,6 +142,17 @@ def save_prepared(out: Path, card: Mapping[str, Any], arrays: Mapping[str, NDArr
         store.write_array(array, out / f"{name}.npy")
     shapes = {name: list(array.shape) for name, array in arrays.items()}
     store.write_json({**card, "arrays": shapes}, out / CARD)
+
+
+def save_nothing(out: Path) -> None:
+    """Leave a card that says why there is nothing."""
+    save_prepared(out, {"reason": NOTHING_NEW}, {})
+
+
+def why_nothing(folder: Path) -> str | None:
+    """Why a stage has prepared nothing; None if it has."""
+    card = store.read_json(folder / CARD) if (folder / CARD).is_file() else {}
+    return card.get("reason")
 
 
 def load_prepared(folder: Path, stage: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

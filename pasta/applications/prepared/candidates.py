@@ -30,9 +30,12 @@ from pasta.applications.prepared.base import (
     Fresh,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
+    require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -60,7 +63,7 @@ from pasta.models.base import Classifier
 from pasta.models.checkpoint import load
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
-from pasta.sections import Section
+from pasta.sections import Section, for_dataset
 
 LAYER = "layer"  # the setting of all methods that look at a layer
 Value = bool | int | float | str
@@ -351,13 +354,28 @@ def open_table(
     search, held_out = list[LiveSubject](), list[LiveSubject]()
     shared: dict[str, Any] = {}
     for group in groups_with(groups, technique.backbone):
-        fresh = fresh_images(group, params, sum(numbers), keys)
+        fresh = fresh_images(group, params, sum(numbers), keys, least=2)
+        if not len(fresh):
+            continue
         model, _ = load(group.models / technique.backbone, params, root, shared)
         compute.place(model)
-        parts = (fresh.rows[: numbers[0]], fresh.rows[numbers[0] :])
+        first = share_of_search(len(fresh), *numbers)
+        parts = (fresh.rows[:first], fresh.rows[first:])
         for subjects, rows in zip((search, held_out), parts, strict=True):
             subjects.append(LiveSubject(Fresh(fresh.dataset, rows), model, technique, params))
+    require_fresh([one.fresh for one in search], keys)
     return Table(check_grid(technique, values, search[0].model, params), search, held_out)
+
+
+def share_of_search(there: int, search: int, held_out: int) -> int:
+    """How many of some images to choose settings on, if there may be fewer than asked for.
+
+    >>> share_of_search(100, 50, 50), share_of_search(49, 50, 50), share_of_search(2, 9, 1)
+    (50, 24, 1)
+    """
+    if there == search + held_out:
+        return search
+    return min(max(there * search // (search + held_out), 1), there - 1)
 
 
 def check_grid(
@@ -387,8 +405,15 @@ class CandidateUnit:
 
 def prepare_candidates(
     groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
-) -> None:
-    """Make and store the maps of all studies that the parameters name."""
+) -> int:
+    """Make and store the maps of all studies that the parameters name.
+
+    Returns the number of images, those of each study for themselves.
+    """
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return 0
     units = _units(groups, params, root)
     found = run_units("candidates", explain_candidates, units, kept)
     studies, arrays = [], Arrays()
@@ -418,6 +443,7 @@ def prepare_candidates(
         arrays[f"{stem}.drops"] = np.concatenate([found[place]["drops"] for place in places])
         studies.append(study)
     save_prepared(out, {"studies": studies}, arrays)
+    return sum(len(unit.images) for unit in units)
 
 
 def _units(groups: Sequence[Group], params: Params, root: Path) -> list[CandidateUnit]:
@@ -428,9 +454,17 @@ def _units(groups: Sequence[Group], params: Params, root: Path) -> list[Candidat
         model, _ = load(chosen[0].models / technique.backbone, params, root)
         grid = check_grid(technique, study.grid, model, params)
         for group in chosen:
-            ids = fresh_images(group, params, own.search + own.held_out, KEYS).ids
-            for part, images in zip(PARTS, (ids[: own.search], ids[own.search :]), strict=True):
+            search, held_out = (
+                for_dataset(number, group.dataset) for number in (own.search, own.held_out)
+            )
+            fresh = fresh_images(group, params, search + held_out, KEYS, least=2)
+            if not len(fresh):
+                continue
+            first = share_of_search(len(fresh), search, held_out)
+            for part, images in zip(PARTS, (fresh.ids[:first], fresh.ids[first:]), strict=True):
                 units.append(CandidateUnit(grid, part, group, tuple(images), params, root))
+        if not any(unit.grid.technique == technique for unit in units):
+            require_fresh([], KEYS)
     return units
 
 

@@ -29,9 +29,12 @@ from pasta.applications.prepared.base import (
     Arrays,
     fresh_images,
     groups_with,
+    groups_with_new_images,
     load_prepared,
     named_images,
+    require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.prepared.faithfulness import measure_drops
@@ -108,19 +111,27 @@ def prepare_masks(
     Returns the seconds spent on the model and on the vectors of each image.
     """
     own = params.applications.steering
-    units, size = list[MaskUnit](), (0, 0)
-    for group, number in share_out(groups_with(groups, own.backbone), own.images):
-        fresh = fresh_images(group, params, number, KEYS)
-        size = fresh.dataset.pixels.shape[1:3]
-        units += [
-            MaskUnit(group, tuple(fresh.ids[start : start + _IMAGES]), params, root)
-            for start in range(0, number, _IMAGES)
-        ]
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return pd.DataFrame(columns=["image", "model", "vectors"], dtype=float)
+    chosen = {
+        group: fresh
+        for group, number in share_out(groups_with(groups, own.backbone), own.images)
+        if len(fresh := fresh_images(group, params, number, KEYS))
+    }
+    require_fresh(list(chosen.values()), KEYS)
+    size = next(iter(chosen.values())).dataset.pixels.shape[1:3]
+    units = [
+        MaskUnit(group, tuple(fresh.ids[start : start + _IMAGES]), params, root)
+        for group, fresh in chosen.items()
+        for start in range(0, len(fresh), _IMAGES)
+    ]
     every = run_units("masks", respond, units, kept)
     arrays = {name: np.concatenate([one[name] for one in every]) for name in every[0]}
     predicted, seconds = arrays.pop("predicted"), arrays.pop("seconds")
     names = [(unit.group.dataset, image) for unit in units for image in unit.images]
-    encoder = open_encoder(params.embedding, root)
+    encoder = open_encoder(params.embedding, root, params.seeds.training)
     card = {
         "images": [
             {"dataset": dataset, "image_id": image, "predicted": str(label)}
@@ -142,7 +153,7 @@ def respond(unit: MaskUnit) -> Arrays:
     """The answers about the masks of some images, by the names of the arrays on disk."""
     params, own = unit.params, unit.params.applications.steering
     fresh = named_images(open_dataset(unit.group.images), unit.images)
-    encoder = open_encoder(params.embedding, unit.root)
+    encoder = open_encoder(params.embedding, unit.root, params.seeds.training)
     model, _ = load(unit.group.models / own.backbone, params, unit.root)
     compute.place(model)
     view, images = view_of(model), compute.place(fresh.images)

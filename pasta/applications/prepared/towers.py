@@ -38,12 +38,17 @@ from pasta.applications.prepared.base import (
     Arrays,
     Fresh,
     fresh_images,
+    groups_with_new_images,
     load_prepared,
+    named_images,
+    require_fresh,
     run_units,
+    save_nothing,
     save_prepared,
 )
 from pasta.applications.settings import BackbonesParams, DistillationParams, TowerParams
 from pasta.config import Params
+from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.attribution import shown_maps, statuses
 from pasta.explanations.catalog import METHODS
@@ -56,8 +61,10 @@ from pasta.models.clip import ClipEncoder, ClipZeroShot, load_clip, open_model, 
 from pasta.models.clip_training import augment
 from pasta.models.data import TrainingData
 from pasta.models.resnet import ScaledResNet
+from pasta.models.settings import with_seed
 from pasta.registry import did_you_mean
 from pasta.resume import KeptUnits
+from pasta.sections import for_dataset
 from pasta.seeds import entropy
 
 
@@ -99,10 +106,10 @@ def open_tower(
     """The encoder of a tower on the device of this process: opened, or distilled here from lessons
     that are alike for all."""
     if tower.width is None:
-        encoder = _open_pretrained(tower, root)
+        encoder = _open_pretrained(tower, root, params.seeds.training)
         compute.place(encoder)
         return encoder
-    teacher = load_clip(params.clip, root)
+    teacher = load_clip(params.clip, root, params.seeds.training)
     compute.place(teacher)
     lessons = [prepare(one, teacher, params.clip.template, settings) for one in parts]
     student = new_student(teacher, tower.width, tower.name, params.seeds.training)
@@ -230,8 +237,8 @@ def _batches(
     return [found[place] for place in torch.randperm(len(found), generator=chance).tolist()]
 
 
-def _open_pretrained(tower: TowerParams, root: Path) -> ClipEncoder:
-    weights = str(tower.weights)
+def _open_pretrained(tower: TowerParams, root: Path, seed: int) -> ClipEncoder:
+    weights = with_seed(str(tower.weights), seed)
     if (root / weights).is_file():
         weights = str(root / weights)
     model, tokenizer = open_model(str(tower.architecture), weights)
@@ -349,34 +356,45 @@ class Explained:
 
 @dataclass(frozen=True)
 class TowerUnit:
-    """One tower, and the groups whose datasets are explained with it."""
+    """One tower, and the images of some groups' datasets that are explained with it."""
 
     tower: TowerParams
-    groups: tuple[Group, ...]
+    images: tuple[tuple[Group, tuple[str, ...]], ...]
     params: Params
     root: Path
 
 
 def prepare_towers(
     groups: Sequence[Group], params: Params, root: Path, out: Path, kept: KeptUnits | None = None
-) -> None:
+) -> int:
     """Explain fresh images on every tower by every method, and store the maps.
 
     Of ``groups`` those are used whose datasets ``applications.backbones.datasets`` names; ``root``
-    is where the clip stage's encoder is.
+    is where the clip stage's encoder is. Returns the number of images.
     """
     own = params.applications.backbones
     for name in own.methods:
         family_of(name)
-    datasets = tuple(choose_datasets(groups, own))
+    groups = groups_with_new_images(groups)
+    if not groups:
+        save_nothing(out)
+        return 0
+    chosen = {
+        group: fresh
+        for group in choose_datasets(groups, own)
+        if len(fresh := fresh_images(group, params, for_dataset(own.images, group.dataset), KEYS))
+    }
+    require_fresh(list(chosen.values()), KEYS)
+    images = tuple((group, tuple(fresh.ids)) for group, fresh in chosen.items())
     # the largest takes longest and begins first
-    units = [TowerUnit(tower, datasets, params, root) for tower in own.towers[::-1]]
+    units = [TowerUnit(tower, images, params, root) for tower in own.towers[::-1]]
     parts = run_units("towers of growing size", explain_tower, units, kept)[::-1]
     card = {
         "rows": [row for part in parts for row in json.loads(str(part["rows"]))],
         "towers": [json.loads(str(part["about"])) for part in parts],
     }
     save_prepared(out, card, {"maps": np.concatenate([part["maps"] for part in parts])})
+    return sum(map(len, chosen.values()))
 
 
 def load_towers(folder: Path) -> Explained:
@@ -416,7 +434,7 @@ def choose_datasets(groups: Sequence[Group], settings: BackbonesParams) -> list[
 def explain_tower(unit: TowerUnit) -> Arrays:
     """Open or distil one tower, explain with it, and measure its size, accuracy and norms."""
     params, own = unit.params, unit.params.applications.backbones
-    fresh = [fresh_images(group, params, own.images, KEYS) for group in unit.groups]
+    fresh = [named_images(open_dataset(group.images), ids) for group, ids in unit.images]
     parts = [TrainingData(one.dataset, params.seeds.training, params, unit.root) for one in fresh]
     encoder = open_tower(unit.tower, parts, params, own.distillation, unit.root)
     found = [_explain(one, unit.tower, encoder, params) for one in fresh]

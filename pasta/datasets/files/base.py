@@ -24,6 +24,7 @@ from pasta.registry import Registry
 from pasta.seeds import entropy
 
 SPLIT_FILE = "split.csv"
+UNUSED = "unused"  # the split of images that are left out
 Given = Literal["train", "test"]
 
 # Where train and validation end between 0 and 1; the rest tests. Where the dataset has its own
@@ -103,16 +104,12 @@ class FileSource(ABC):
         chosen = read_split_file(self.root)
         items = []
         for image_id, label, given in sorted(self.find_images()):
-            override = chosen.pop(image_id, None)
-            items.append(
-                Item(
-                    image_id,
-                    assign_split(self.seed, self.dataset, image_id, given)
-                    if override is None
-                    else override[0],
-                    label,
-                )
-            )
+            if image_id in chosen:
+                split = chosen.pop(image_id)[0]
+            else:
+                split = assign_split(self.seed, self.dataset, image_id, given)
+            if split is not None:
+                items.append(Item(image_id, split, label))
         for image_id, (_, row) in chosen.items():
             raise row.error(f"there is no image {image_id!r}", "image_id")
         return tuple(items)
@@ -167,18 +164,22 @@ def assign_split(seed: int, dataset: str, image_id: str, given: Given | None) ->
     return "validation" if place < validation else "test"
 
 
-def read_split_file(root: Path) -> dict[str, tuple[Split, Row]]:
-    """Read ``split.csv`` (image_id, split); without such a file there are no overrides."""
+def read_split_file(root: Path) -> dict[str, tuple[Split | None, Row]]:
+    """Read ``split.csv`` (image_id, split); without such a file there are no overrides.
+
+    The split of an image that is not used is None.
+    """
     path = root / SPLIT_FILE
-    chosen: dict[str, tuple[Split, Row]] = {}
+    chosen: dict[str, tuple[Split | None, Row]] = {}
     if not path.exists():
         return chosen
     for row in read_table(path, ("image_id", "split")):
-        name = row.one_of("split", SPLITS, "split")
+        name = row.one_of("split", (*SPLITS, UNUSED), "split")
         if row["image_id"] in chosen:
             first = chosen[row["image_id"]][1].number
             raise row.error(f"{row['image_id']!r} is already in row {first}", "image_id")
-        chosen[row["image_id"]] = (next(split for split in SPLITS if split == name), row)
+        split: Split | None = next((split for split in SPLITS if split == name), None)
+        chosen[row["image_id"]] = (split, row)
     return chosen
 
 

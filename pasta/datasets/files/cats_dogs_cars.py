@@ -60,7 +60,8 @@ class ClassFolders(FileSource):
         return GIVEN
 
     @cached_property
-    def _pictures(self) -> dict[str, Picture]:
+    def pictures(self) -> dict[str, Picture]:
+        """The image files by identifier; boxes are not read for it."""
         pictures = [picture for given in GIVEN for picture in self._folder(given)]
         by_path = {picture.path: picture for picture in pictures}
         return {stem: by_path[path] for stem, path in index_by_stem(by_path).items()}
@@ -88,7 +89,7 @@ class ClassFolders(FileSource):
         """Read the boxes by image file."""
         if BOXES not in self.required_paths() and not (self.root / BOXES).exists():
             return {}
-        files = {self.relative(picture.path) for picture in self._pictures.values()}
+        files = {self.relative(picture.path) for picture in self.pictures.values()}
         boxes: dict[str, list[tuple[Row, Instance]]] = {}
         seen: dict[tuple[str, Instance], int] = {}
         for row in read_table(self.root / BOXES, ("file", "concept", *EDGES)):
@@ -115,14 +116,14 @@ class ClassFolders(FileSource):
     def find_images(self) -> Iterator[Found]:
         """List every image; read the boxes too, so that a bad table is known before training."""
         _ = self._boxes
-        for stem, picture in self._pictures.items():
+        for stem, picture in self.pictures.items():
             yield Found(stem, picture.label, picture.given)
 
     def path(self, item: Item) -> Path:
         """Return the image file of an item."""
-        if item.image_id not in self._pictures:
+        if item.image_id not in self.pictures:
             raise InputError(f"there is no image {item.image_id!r}", file=self.root)
-        return self._pictures[item.image_id].path
+        return self.pictures[item.image_id].path
 
     def read(self, item: Item) -> tuple[Image.Image, Sequence[Instance]]:
         """Read one image and its boxes."""
@@ -140,7 +141,7 @@ class ClassFolders(FileSource):
 
     def find_orphans(self) -> Orphans:
         """Find images without a box; a box without an image is an error in the table."""
-        names = sorted(self.relative(picture.path) for picture in self._pictures.values())
+        names = sorted(self.relative(picture.path) for picture in self.pictures.values())
         return Orphans([name for name in names if name not in self._boxes], [])
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from pasta.datasets.files import FileSource, file_source
+from pasta.datasets.files.published import PUBLISHED
 from pasta.datasets.records import SPLITS, Item
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
@@ -20,7 +21,7 @@ ROOT/
 ├── train/<class>/*.jpg
 ├── test/<class>/*.jpg
 ├── boxes.csv          optional: file,concept,x0,y0,x1,y1 (in pixels, file as train/<class>/1.jpg)
-└── split.csv          optional: image_id,split"""
+└── split.csv          optional: image_id,split (or unused)"""
 LAYOUTS: dict[str, str] = {
     "coco": """\
 ROOT/
@@ -30,12 +31,19 @@ ROOT/
 ├── train2017/*.jpg
 ├── val2017/*.jpg
 ├── scene_labels.csv   image_id,label (the COCO id and one of the 6 scenes)
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
     "pascalpart": """\
 ROOT/
 ├── Annotations_Part/*.mat                  PASCAL-Part
 ├── VOCdevkit/VOC2010/JPEGImages/*.jpg      PASCAL VOC 2010
-└── split.csv                               optional: image_id,split""",
+└── split.csv                               optional: image_id,split (or unused)
+or, as boxes and with its own test images, semantic PASCAL-Part:
+ROOT/                  or the folder semanticPascalPart in it
+├── Annotations_trainval/*.xml
+├── Annotations_test/*.xml
+├── JPEGImages_trainval/*.jpg
+├── JPEGImages_test/*.jpg
+└── split.csv          optional: image_id,split (or unused)""",
     "catsdogscars": """\
 ROOT/
 ├── train/
@@ -44,7 +52,7 @@ ROOT/
 │   └── cars/*.jpg
 ├── test/              the same three folders
 ├── boxes.csv          file,concept,x0,y0,x1,y1 (in pixels, file as train/cats/1.jpg)
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
     "monumai": """\
 ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Baroque/
@@ -53,7 +61,12 @@ ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Gothic/            the same
 ├── Hispanic-Muslim/   the same
 ├── Renaissance/       the same
-└── split.csv          optional: image_id,split""",
+└── split.csv          optional: image_id,split (or unused)""",
+}
+# What makes a file that no archive has.
+MAKERS = {
+    "scene_labels.csv": "`pasta data label coco --root {}` makes it",
+    "boxes.csv": "`pasta data boxes catsdogscars --root {}` makes it",
 }
 
 
@@ -92,7 +105,8 @@ def inspect(dataset: str, root: Path) -> list[Finding]:
 def _present(root: Path, name: str) -> Finding:
     path = root / name
     if not path.exists():
-        return Finding(name, "missing", f"there is no {path}", f"put it at {path}")
+        fix = MAKERS.get(name, f"put it at {path}").format(root)
+        return Finding(name, "missing", f"there is no {path}", fix)
     if path.is_dir() and not any(path.iterdir()):
         return Finding(name, "problem", "the folder is empty", f"fill {path}")
     detail = "a folder" if path.is_dir() else f"{path.stat().st_size} bytes"
@@ -121,6 +135,8 @@ def _counts(source: FileSource) -> Iterator[Finding]:
             yield Finding(f"class {label}", "ok", detail)
     state: Literal["ok", "problem"] = "ok" if items else "problem"
     yield Finding("images", state, f"{len(items)} with a class", "" if items else "see the layout")
+    if source.dataset in PUBLISHED:
+        yield Finding("published size", "ok", PUBLISHED[source.dataset].compare(items))
 
 
 def _orphans(source: FileSource) -> Iterator[Finding]:

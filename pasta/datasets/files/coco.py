@@ -53,7 +53,7 @@ class Coco(FileSource):
 
     def annotation_file(self, folder: str) -> Path:
         """Return the JSON file for one of COCO's image folders."""
-        return self.root / "annotations" / f"instances_{folder}.json"
+        return annotation_file(self.root, folder)
 
     @cached_property
     def _labels(self) -> dict[int, Row]:
@@ -129,6 +129,35 @@ class Coco(FileSource):
             [self.relative(paths[id(one)]) for one in pictures if not one.annotations],
             [self.relative(paths[id(one)]) for one in pictures if not paths[id(one)].is_file()],
         )
+
+
+def annotation_file(root: Path, folder: str) -> Path:
+    """Return the JSON file for one of COCO's image folders."""
+    return root / "annotations" / f"instances_{folder}.json"
+
+
+def list_annotated(file: Path) -> list[tuple[int, str]]:
+    """List the id and the file name of every image with at least one object, by id."""
+    content = _parse(file)
+    try:
+        with_objects = {one["image_id"] for one in content["annotations"]}
+        found = {
+            int(one["id"]): str(one["file_name"])
+            for one in content["images"]
+            if one["id"] in with_objects
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise _incomplete(file, error) from None
+    for number, name in found.items():
+        if Path(name).name != name:
+            raise InputError(f"the file name {name!r} is a path", file=file, row=f"image {number}")
+    return sorted(found.items())
+
+
+def _incomplete(file: Path, error: Exception) -> InputError:
+    return InputError(
+        f"an entry is incomplete: {error!r}", file=file, expected="COCO's instance format"
+    )
 
 
 def _instance(concept: str, annotation: dict[str, Any], image: Image.Image, file: Path) -> Instance:
@@ -256,7 +285,5 @@ def _keep(
                 kept = {key: one.get(key) for key in ("id", "bbox", "segmentation")}
                 here[one["image_id"]].annotations.append((categories[one["category_id"]], kept))
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"an entry is incomplete: {error!r}", file=file, expected="COCO's instance format"
-        ) from None
+        raise _incomplete(file, error) from None
     return list(here.values())

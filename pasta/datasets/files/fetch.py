@@ -85,7 +85,11 @@ REMOTES: Mapping[str, tuple[Remote, ...]] = {
 }
 
 
-def fetch(dataset: str, root: Path) -> list[Path]:
+# Further editions of a dataset: records of Zenodo, whose interface says the files and MD5 sums.
+EDITIONS: Mapping[str, Mapping[str, int]] = {"pascalpart": {"semantic": 5878773}}
+
+
+def fetch(dataset: str, root: Path, edition: str | None = None) -> list[Path]:
     """Download and unpack a dataset; what is already there and intact is not loaded again.
 
     Parameters
@@ -94,6 +98,8 @@ def fetch(dataset: str, root: Path) -> list[Path]:
         A dataset with an official source, i.e. a key of ``REMOTES``.
     root
         The folder to fill; it is made if needed.
+    edition
+        A key of ``EDITIONS[dataset]``, or None for the usual one.
 
     Returns
     -------
@@ -105,7 +111,38 @@ def fetch(dataset: str, root: Path) -> list[Path]:
     PastaError
         There is no official source, or one of the errors of :func:`retrieve`.
     """
-    return [retrieve(remote, root) for remote in _official(dataset)]
+    if edition is None:
+        return [retrieve(remote, root) for remote in _official(dataset)]
+    known = EDITIONS.get(dataset, {})
+    if edition not in known:
+        raise PastaError(f"{dataset} has no edition {edition!r}. {did_you_mean(edition, known)}")
+    return [retrieve(remote, root) for remote in _in_zenodo(known[edition])]
+
+
+def _in_zenodo(record: int) -> list[Remote]:
+    import pooch
+
+    page = f"https://zenodo.org/records/{record}"
+    shelf = pooch.create(path=".", base_url=f"doi:10.5281/zenodo.{record}")
+    try:
+        shelf.load_registry_from_doi()
+    except (OSError, ValueError, KeyError) as error:
+        raise PastaError(
+            f"cannot ask Zenodo for the files of {page}: {error}. To get them by hand, download "
+            "them from there and unpack them"
+        ) from None
+    return [as_remote(page, name, checksum) for name, checksum in sorted(shelf.registry.items())]
+
+
+def as_remote(page: str, name: str, checksum: str) -> Remote:
+    """A file of a Zenodo record; its name says whether it is an archive.
+
+    >>> as_remote("https://zenodo.org/records/1", "a.zip", "md5:0").unpack
+    'zip'
+    """
+    kinds: Mapping[str, Literal["zip", "tar"]] = {".zip": "zip", ".tar": "tar", ".tgz": "tar"}
+    last = Path(name.removesuffix(".gz")).suffix if name.endswith(".tar.gz") else Path(name).suffix
+    return Remote(f"{page}/files/{name}", name, checksum, kinds.get(last.lower()))
 
 
 def _official(dataset: str) -> Sequence[Remote]:

@@ -177,6 +177,14 @@ def fit_parts(parts: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     return np.array(resized, dtype=np.uint8)
 
 
+def fit_map(values: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Fit a map as :func:`fit` does; one that has the size already stays as it is."""
+    if values.shape == (size, size):
+        return values
+    resized = _resample(Image.fromarray(values), size, Image.Resampling.BILINEAR)
+    return np.array(resized, dtype=np.float32)
+
+
 def fit_box(box: PixelBox, width: int, height: int, size: int) -> Box | None:
     """Fit a box as :func:`fit` does; None where too little of it remains.
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from typing import ClassVar
+from xml.etree.ElementTree import Element
 
 from PIL import Image
 
@@ -23,6 +21,7 @@ from pasta.datasets.files.base import (
     list_image_files,
 )
 from pasta.datasets.files.images import PixelBox, decode, decode_as
+from pasta.datasets.files.xml_files import number_in, parse_xml, text_in
 from pasta.datasets.records import Item
 from pasta.errors import InputError
 from pasta.registry import did_you_mean
@@ -107,14 +106,14 @@ class MonuMai(FileSource):
         file = _annotation(path)
         annotation = parse_xml(file)
         size = annotation.find("size")
-        width = 0 if size is None else int(_number(size, "width", file))
-        height = 0 if size is None else int(_number(size, "height", file))
+        width = 0 if size is None else int(number_in(size, "width", file))
+        height = 0 if size is None else int(number_in(size, "height", file))
         # Some annotation tools leave the size at 0: then there is nothing to compare.
         image = decode_as(path, width, height, file) if width and height else decode(path)
         return image, [self._instance(one, image, file) for one in annotation.iter("object")]
 
     def _instance(self, element: Element, image: Image.Image, file: Path) -> Instance:
-        name = _text(element, "name", file)
+        name = text_in(element, "name", file)
         concept = self.concept(name)
         if concept is None:
             hint = did_you_mean(name, [*NAMES, *self.vocabulary.concepts])
@@ -122,7 +121,9 @@ class MonuMai(FileSource):
         corners = element.find("bndbox")
         if corners is None:
             raise InputError(f"the element {name!r} has no <bndbox>", file=file)
-        box = PixelBox(*(_number(corners, edge, file) for edge in ("xmin", "ymin", "xmax", "ymax")))
+        box = PixelBox(
+            *(number_in(corners, edge, file) for edge in ("xmin", "ymin", "xmax", "ymax"))
+        )
         if box.area == 0 or not is_inside(box, *image.size):
             raise InputError(
                 f"the box {tuple(box)} of {name!r} is inverted or not inside of the image",
@@ -151,42 +152,3 @@ class MonuMai(FileSource):
 
 def _annotation(image: Path) -> Path:
     return image.parent / "xml" / f"{image.stem}.xml"
-
-
-def _text(parent: Element, tag: str, file: Path) -> str:
-    text = (parent.findtext(tag) or "").strip()
-    if not text:
-        raise InputError(f"<{parent.tag}> has no <{tag}>", file=file, expected="Pascal VOC XML")
-    return text
-
-
-def _number(parent: Element, tag: str, file: Path) -> float:
-    text = _text(parent, tag, file)
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"<{tag}> is {text!r}", file=file, expected="a number")
-    return value
-
-
-def parse_xml(file: Path) -> Element:
-    """Parse an XML file; a document type is refused, as it could expand entities."""
-    builder = TreeBuilder()
-    parser = expat.ParserCreate()
-
-    def refuse(*_: Any) -> None:
-        raise InputError("a document type is declared", file=file, expected="plain XML")
-
-    parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = builder.start
-    parser.EndElementHandler = builder.end
-    parser.CharacterDataHandler = builder.data
-    try:
-        parser.Parse(file.read_bytes(), True)
-        return builder.close()
-    except FileNotFoundError:
-        raise InputError("there is no such file", file=file, expected="Pascal VOC XML") from None
-    except (expat.ExpatError, OSError, ValueError, LookupError) as error:
-        raise InputError(f"not readable as XML: {error}", file=file) from None

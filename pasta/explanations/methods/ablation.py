@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, View, method
+from pasta.explanations.base import Given, Passes, View, method
 from pasta.explanations.hooks import hooked
 
 _TOLERANCE = 1e-4  # of the largest logit: so near both ways of running the network must be
@@ -36,6 +36,7 @@ _NUMBERS = 2**23  # of activations in one batch, lest wide layers need too much 
     functioning="perturbation",
     doi="10.1109/WACV45572.2020.9093360",
     needs_layer=True,
+    passes=lambda _, sizes: Passes(forward=1, behind=sizes.channels),
 )
 def ablationcam(given: Given) -> Tensor:
     """Activations, weighed by how much the score drops without their channel."""

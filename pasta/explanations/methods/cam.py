@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta import compute
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, method
 from pasta.explanations.masking import Masked, target_scores
 from pasta.explanations.settings import FactorizationParams
 
@@ -173,12 +173,22 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
     functioning="perturbation",
     doi="10.1109/CVPRW50498.2020.00020",
     needs_layer=True,
+    passes=lambda _, sizes: Passes(forward=sizes.channels),
 )
 def scorecam(given: Given) -> Tensor:
     """Activations, weighed by the scores of what they show of the image."""
-    activations = given.passed.activations
+    activations = most_varied(given.passed.activations, given.settings["scorecam"].channels)
     weights = channel_scores(given, activations).softmax(1)
     return torch.einsum("nc,nchw->nhw", weights, activations).float()
+
+
+def most_varied(activations: Tensor, number: int | None) -> Tensor:
+    """The channels (n, number, h, w) of each image whose activations vary most, in their order."""
+    if number is None or number >= activations.shape[1]:
+        return activations
+    variances = activations.flatten(2).var(2)
+    kept = variances.topk(number, dim=1).indices.sort(dim=1).values
+    return activations.take_along_dim(kept[:, :, None, None], 1)
 
 
 def channel_scores(given: Given, activations: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, method
 from pasta.explanations.hooks import hooked
 from pasta.explanations.masking import batch_rows
 from pasta.explanations.methods.ablation import channel_axis
@@ -99,6 +99,7 @@ def compute_by_grad_cam(given: Given, name: str) -> Tensor:
 
 @cam(
     "kpca_cam",
+    passes=lambda *_: Passes(forward=1),
     functioning="factorization",
     doi="10.48550/arXiv.2410.00267",
 )

@@ -11,6 +11,7 @@ methods that say how sensitive the logit is show the largest absolute value of t
 from __future__ import annotations
 
 import copy
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -30,7 +31,7 @@ from captum.attr import (
 )
 from torch import Tensor, nn
 
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, Sizes, method
 from pasta.explanations.hooks import frozen
 from pasta.explanations.masking import batch_rows, halve_until_it_fits
 from pasta.explanations.settings import (
@@ -67,6 +68,7 @@ def input_x_gradient(given: Given) -> Tensor:
 
 @extra(
     "integrated_gradients",
+    passes=lambda settings, _: Passes(settings.steps, settings.steps),
     functioning="gradient",
     doi="10.48550/arXiv.1703.01365",
     sign="signed",
@@ -93,7 +95,12 @@ def integrated_gradients(given: Given) -> Tensor:
     return attribute(given, integrate).sum(1)
 
 
-@extra("smoothgrad", functioning="gradient", doi="10.48550/arXiv.1706.03825")
+@extra(
+    "smoothgrad",
+    functioning="gradient",
+    doi="10.48550/arXiv.1706.03825",
+    passes=lambda settings, _: Passes(settings.samples, settings.samples),
+)
 def smoothgrad(given: Given) -> Tensor:
     """Average the gradients of noisy copies (Smilkov 2017), then show them like saliency."""
     settings: SmoothGradParams = given.settings["smoothgrad"]
@@ -131,6 +138,7 @@ def guided_backprop(given: Given) -> Tensor:
 
 @extra(
     "deeplift",
+    passes=lambda *_: Passes(forward=2, backward=2),  # the image and its baseline
     functioning="gradient",
     doi="10.48550/arXiv.1704.02685",
     sign="signed",
@@ -154,6 +162,7 @@ def deeplift(given: Given) -> Tensor:
 
 @extra(
     "gradient_shap",
+    passes=lambda settings, _: Passes(settings.samples, settings.samples),
     functioning="gradient",
     doi="10.1038/s42256-021-00343-w",
     sign="signed",
@@ -175,8 +184,21 @@ def gradient_shap(given: Given) -> Tensor:
     return attribute_with_draws(given, "gradient_shap", expect).sum(1)
 
 
+def _count_squares(settings: OcclusionParams, sizes: Sizes) -> Passes:
+    window, stride = _square(settings, sizes.image)
+    places = (1 + math.ceil((length - window) / stride) for length in sizes.image)
+    return Passes(forward=1 + math.prod(places))
+
+
+def _square(settings: OcclusionParams, size: tuple[int, ...]) -> tuple[int, int]:
+    """Side of the square in pixels, and by how many it moves."""
+    window = max(1, round(settings.window * min(size)))
+    return window, max(1, round(settings.stride * window))
+
+
 @extra(
     "occlusion",
+    passes=_count_squares,
     functioning="perturbation",
     doi="10.1007/978-3-319-10590-1_53",
     sign="signed",
@@ -184,8 +206,7 @@ def gradient_shap(given: Given) -> Tensor:
 def occlusion(given: Given) -> Tensor:
     """Measure how the logit drops behind a square, averaged over all squares (Zeiler 2014)."""
     settings: OcclusionParams = given.settings["occlusion"]
-    window = max(1, round(settings.window * min(given.size)))
-    stride = max(1, round(settings.stride * window))
+    window, stride = _square(settings, given.size)
     run = Occlusion(given.view.logits)
 
     def occlude(images: Tensor, targets: Tensor, rows: int) -> Tensor:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, method
 from pasta.explanations.superpixels import (
     collected,
     fit_surrogate,
@@ -31,6 +31,7 @@ from pasta.explanations.superpixels import (
     doi="10.1145/2939672.2939778",
     sign="signed",
     any_modality=True,
+    passes=lambda settings, _: Passes(forward=settings.samples),
 )
 def lime(given: Given) -> Tensor:
     """Each pixel has the coefficient of its superpixel."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, exact, method
+from pasta.explanations.base import Given, Passes, exact, method
 from pasta.explanations.masking import Masked, target_scores
 
 _MASKS = 64  # that are summed at a time: at 224 x 224 pixels 13 MB
@@ -51,7 +51,12 @@ class Masks:
         return Masks(self.grids.to(device), self.shifts.to(device), self.size)
 
 
-@method("rise", functioning="perturbation", doi="10.48550/arXiv.1806.07421")
+@method(
+    "rise",
+    functioning="perturbation",
+    doi="10.48550/arXiv.1806.07421",
+    passes=lambda settings, _: Passes(forward=settings.masks),
+)
 def rise(given: Given) -> Tensor:
     """The sum of p(target | image x mask) mask / (number of masks x probability to be seen)."""
     settings, device = given.settings["rise"], given.images.device

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from pasta.errors import PastaError
-from pasta.explanations.base import Given, method
+from pasta.explanations.base import Given, Passes, method
 from pasta.explanations.superpixels import (
     collected,
     fit_surrogate,
@@ -45,6 +45,7 @@ _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
     doi="10.48550/arXiv.1705.07874",
     sign="signed",
     any_modality=True,
+    passes=lambda settings, _: Passes(forward=2 + settings.samples // 2 * 2),  # pairs, and the ends
 )
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pasta.explanations.masking import Masked
-from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
+from pasta.metrics.base import MODEL, SCORES, Batch, Cost, Result, metric, require
 from pasta.metrics.forward import precise
 from pasta.metrics.removal import Perturb, make_filling, make_replacement, score_images
 from pasta.metrics.settings import CorrelationParams
@@ -27,7 +27,7 @@ from pasta.seeds import generator
     doi="10.24963/ijcai.2020/417",
     settings="faithfulness_correlation",
     same_questions=True,
-    cost=lambda settings: Cost(1 + settings.subsets),
+    cost=lambda settings: Cost({SCORES: 1, ("subsets", settings): settings.subsets}),
 )
 def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Result:
     """Pearson's correlation between the relevance of random subsets of pixels and how much the

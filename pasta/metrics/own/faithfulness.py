@@ -19,14 +19,14 @@ inserted.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from pasta.explanations.masking import Masked
-from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
+from pasta.metrics.base import MODEL, SCORES, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import (
     count_pixels,
     make_copies,
@@ -57,29 +57,33 @@ def list_percentages(settings: FaithfulnessParams) -> list[int]:
     return list(range(1, max(settings.thresholds), settings.step))
 
 
-def _one_side(settings: FaithfulnessParams) -> Cost:
-    return Cost(1 + len(list_percentages(settings)))
+def _changes_key(settings: FaithfulnessParams, most: bool) -> tuple[str, bool, FaithfulnessParams]:
+    """What all readings, and both metrics of one side, have in common."""
+    return "changes", most, settings.model_copy(update={"reading": "text"})
 
 
-def _both_sides(settings: FaithfulnessParams) -> Cost:
-    return Cost(1 + 2 * len(list_percentages(settings)))
+def _count_copies(settings: FaithfulnessParams, *sides: bool) -> Cost:
+    """The work of some sides; true is the one of the most relevant pixels."""
+    number = len(list_percentages(settings))
+    copies: dict[Hashable, int] = {_changes_key(settings, most): number for most in sides}
+    return Cost({SCORES: 1, **copies}, imputed=copies if settings.perturbation == "road" else {})
 
 
-@_metric("sufficiency", title="Sufficiency", cost=_one_side)
+@_metric("sufficiency", title="Sufficiency", cost=lambda one: _count_copies(one, False))
 def sufficiency(batch: Batch, settings: FaithfulnessParams) -> Result:
     """Whether the relevant pixels alone keep the prediction."""
     changes = _get_changes(batch, settings, most=False)
     return Result(aggregate_changes(changes, settings, necessity=False), curves=changes)
 
 
-@_metric("necessity", title="Necessity", cost=_one_side)
+@_metric("necessity", title="Necessity", cost=lambda one: _count_copies(one, True))
 def necessity(batch: Batch, settings: FaithfulnessParams) -> Result:
     """Whether the prediction changes without the relevant pixels."""
     changes = _get_changes(batch, settings, most=True)
     return Result(aggregate_changes(changes, settings, necessity=True), curves=changes)
 
 
-@_metric("faithfulness", title="Faithfulness", cost=_both_sides)
+@_metric("faithfulness", title="Faithfulness", cost=lambda one: _count_copies(one, False, True))
 def faithfulness(batch: Batch, settings: FaithfulnessParams) -> Result:
     """The harmonic mean of both; zero if both are zero."""
     one = sufficiency(batch, settings).values
@@ -108,7 +112,7 @@ def _below(percentages: Sequence[int], limit: int) -> int:
 
 def _get_changes(batch: Batch, settings: FaithfulnessParams, most: bool) -> Tensor:
     """|p(x) - p(x')| for each share of perturbed pixels, (n, percentages)."""
-    key = ("changes", most, settings.model_copy(update={"reading": "text"}))
+    key = _changes_key(settings, most)
     return batch.once(key, lambda: _compute_changes(batch, settings, most))
 
 
@@ -125,8 +129,12 @@ def _compute_changes(batch: Batch, settings: FaithfulnessParams, most: bool) -> 
 _curve_metric = partial(metric, category="faithfulness", sign="signed", needs=MODEL)
 
 
-def _count_steps(settings: CurveParams) -> Cost:
-    return Cost(1 + settings.steps)
+def _count_removals(settings: CurveParams) -> Cost:
+    return Cost({_removal_key(settings): 1 + settings.steps})
+
+
+def _removal_key(settings: CurveParams) -> tuple[str, CurveParams]:
+    return "removal", settings
 
 
 @_curve_metric(
@@ -136,7 +144,7 @@ def _count_steps(settings: CurveParams) -> Cost:
     span=(-math.inf, math.inf),
     doi="10.1109/TNNLS.2016.2599820",
     settings="pixel_flipping",
-    cost=_count_steps,
+    cost=_count_removals,
 )
 def pixel_flipping(batch: Batch, settings: CurveParams) -> Result:
     """The mean over all steps of the fall of the target's score, most relevant pixels first
@@ -153,7 +161,7 @@ def pixel_flipping(batch: Batch, settings: CurveParams) -> Result:
     doi="10.48550/arXiv.1806.07421",
     settings="deletion",
     probabilities=True,
-    cost=_count_steps,
+    cost=_count_removals,
 )
 def deletion(batch: Batch, settings: CurveParams) -> Result:
     """The area under the target's probability while the most relevant pixels vanish."""
@@ -169,7 +177,7 @@ def deletion(batch: Batch, settings: CurveParams) -> Result:
     doi="10.48550/arXiv.1806.07421",
     settings="insertion",
     probabilities=True,
-    cost=_count_steps,
+    cost=lambda settings: Cost({("insertion", settings): 1 + settings.steps}),
 )
 def insertion(batch: Batch, settings: CurveParams) -> Result:
     """The area under the target's probability while the most relevant pixels appear."""
@@ -177,8 +185,9 @@ def insertion(batch: Batch, settings: CurveParams) -> Result:
     return Result(area(curve), curves=curve)
 
 
-def _road_cost(settings: RoadParams) -> Cost:
-    return Cost(len(settings.percentages))
+def _count_road(settings: RoadParams, most: bool) -> Cost:
+    copies: dict[Hashable, int] = {("road", most, settings): len(settings.percentages)}
+    return Cost(copies, imputed=copies)
 
 
 @_curve_metric(
@@ -188,7 +197,7 @@ def _road_cost(settings: RoadParams) -> Cost:
     span=(0, 1),
     doi="10.48550/arXiv.2202.00449",
     settings="road",
-    cost=_road_cost,
+    cost=lambda settings: _count_road(settings, most=True),
 )
 def road(batch: Batch, settings: RoadParams) -> Result:
     """How often the target is still predicted while the most relevant pixels are removed by noisy
@@ -203,7 +212,7 @@ def road(batch: Batch, settings: RoadParams) -> Result:
     span=(0, 1),
     doi="10.48550/arXiv.2202.00449",
     settings="road",
-    cost=_road_cost,
+    cost=lambda settings: _count_road(settings, most=False),
 )
 def road_least(batch: Batch, settings: RoadParams) -> Result:
     """The same while the least relevant pixels are removed."""
@@ -228,7 +237,7 @@ def area(curve: Tensor) -> Tensor:
 
 def _removal_curve(batch: Batch, settings: CurveParams) -> Tensor:
     """The curve of removal, which pixel flipping and deletion share if they are set alike."""
-    return batch.once(("removal", settings), lambda: _curve(batch, settings, appear=False))
+    return batch.once(_removal_key(settings), lambda: _curve(batch, settings, appear=False))
 
 
 def _curve(batch: Batch, settings: CurveParams, appear: bool) -> Tensor:

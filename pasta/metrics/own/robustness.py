@@ -2,11 +2,12 @@
 
 The largest distance between the map of an image and the maps of noisy copies of it. The distance is
 the Euclidean norm of the difference, as it is or relative to the norm of the map: only the latter
-can be compared between methods whose maps have different scales.
+can be compared between methods whose maps have different scales. P1 defines the former.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,13 @@ from pasta.metrics.forward import precise
 from pasta.metrics.settings import SensitivityParams
 
 
-@metric(
-    "max_sensitivity",
-    title="MaxSensitivity",
+def _key(settings: SensitivityParams) -> tuple[str, SensitivityParams]:
+    """What both metrics have in common."""
+    return "distances of noisy copies", settings.model_copy(update={"relative": True})
+
+
+_SENSITIVITY = partial(
+    metric,
     category="robustness",
     direction="lower",
     span=(0, float("inf")),
@@ -32,10 +37,34 @@ from pasta.metrics.settings import SensitivityParams
     settings="max_sensitivity",
     variant=("noise",),
     refuses=("nan",),
-    cost=lambda settings: Cost(explanations=settings.samples),
+    cost=lambda settings: Cost(explained={_key(settings): settings.samples}),
 )
+
+
+@_SENSITIVITY("max_sensitivity", title="MaxSensitivity")
 def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
-    """The largest distance over all noisy copies."""
+    """The largest distance over all noisy copies, relative to the norm of the map."""
+    largest = _find_largest_distances(batch, settings)
+    why = {"nan explanation": largest.isnan()}
+    if not settings.relative:
+        return Result(largest, why)
+    norms = precise(batch.maps.flatten(1)).norm(dim=1)
+    found = torch.where(norms > 0, largest / norms, torch.nan)
+    return Result(found, {"zero": norms == 0, **why})
+
+
+@_SENSITIVITY("max_sensitivity_absolute", title="MaxSensitivity, not normalised")
+def max_sensitivity_absolute(batch: Batch, settings: SensitivityParams) -> Result:
+    """The largest distance as it is (P1, Eq. 5: "no normalization is applied")."""
+    return max_sensitivity(batch, settings.model_copy(update={"relative": False}))
+
+
+def _find_largest_distances(batch: Batch, settings: SensitivityParams) -> Tensor:
+    """Explain the noisy copies, once for both metrics."""
+    return batch.once(_key(settings), lambda: _largest_distances(batch, settings))
+
+
+def _largest_distances(batch: Batch, settings: SensitivityParams) -> Tensor:
     images, targets = require(batch.images), require(batch.targets)
     explainer = require(batch.explainer)
     copies = [_make_noisy(batch, number, settings) for number in range(len(images))]
@@ -47,13 +76,7 @@ def max_sensitivity(batch: Batch, settings: SensitivityParams) -> Result:
         return result
 
     distances = torch.stack(masked_scores(distance, copies, batch.rows))
-    largest = precise(distances).amax(1)  # not a number, if one of them is not
-    why = {"nan explanation": largest.isnan()}
-    if not settings.relative:
-        return Result(largest, why)
-    norms = precise(batch.maps.flatten(1)).norm(dim=1)
-    found = torch.where(norms > 0, largest / norms, torch.nan)
-    return Result(found, {"zero": norms == 0, **why})
+    return precise(distances).amax(1)  # not a number, if one of them is not
 
 
 def _make_noisy(batch: Batch, number: int, settings: SensitivityParams) -> Masked:

@@ -12,10 +12,10 @@ from PIL import Image
 
 from pasta.errors import InputError
 from pasta.explanations.stored import STRENGTHS
+from pasta.json_files import new_folder
 from pasta.layout import Group
 from pasta.progress import bar
 from pasta.studies.base import Frames, Study
-from pasta.studies.json_files import new_folder
 from pasta.studies.ratings.label_studio import (
     write_label_studio,
     write_labelling_config,

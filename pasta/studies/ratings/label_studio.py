@@ -37,11 +37,11 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from pasta.errors import InputError
+from pasta.json_files import Number, dump_json, is_text, shown
 from pasta.store import atomic, write_json
 from pasta.studies.base import Frames, Submission
-from pasta.studies.json_files import Number, dump_json, shown
 from pasta.studies.ratings.protocol import BLANK, Phase, Protocol, Question
-from pasta.studies.ratings.rows import FALSE, Collector, is_text, plain_rows, tuples
+from pasta.studies.ratings.rows import FALSE, Collector, plain_rows, tuples
 from pasta.studies.ratings.tables import STARS
 from pasta.text_files import as_text
 

@@ -16,7 +16,7 @@ from pasta.contracts import Table
 from pasta.datasets.stored import open_dataset
 from pasta.errors import PastaError
 from pasta.explanations.rendering import concept_bars, overlay
-from pasta.explanations.stored import STRENGTHS, StoredExplanations
+from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import PUBLISHED, Technique
 from pasta.layout import Group
 from pasta.studies.ratings.analyses.boxes import MEASURES, box_measures
@@ -112,7 +112,7 @@ class _Explained:
         self.images = {row["image_id"]: row for row in _rows(self.dataset.images)}
         self.samples = {row["sample_id"]: row for row in _rows(self.stored.table)}
         self.copies = {
-            (row["sample_id"], row["strength"]): row["row"] for row in _rows(self.stored.perturbed)
+            (row["sample_id"], row["strength"]): row for row in _rows(self.stored.perturbed)
         }
 
     def image(self, sample_id: str) -> Row:
@@ -123,9 +123,9 @@ class _Explained:
         if strength is None:
             original: Pixels = self.dataset.pixels[self.image(sample_id)["row"]]
             return self._view(sample, sample["row"], original)
-        copies = self.stored.copies(sample["backbone"])
-        place = sample["row"] + STRENGTHS.index(strength) * (len(copies) // len(STRENGTHS))
-        return self._view(sample, self.copies[sample_id, strength], copies[place])
+        copy = self.copies[sample_id, strength]
+        pixels = self.stored.copies(sample["backbone"])[copy["copy"]]
+        return self._view(sample, copy["row"], pixels)
 
     def _view(self, sample: Row, row: int, image: Pixels) -> View:
         """An image with the attribution in a row, as it was computed and as people see it."""

@@ -1,9 +1,7 @@
-"""The released PASTA dataset: ``human_annotations.json`` beside its images and activations.
+"""The votes of a release, and releases of our own. :mod:`pasta.datasets.released` has the format.
 
-A list with one entry for each rated explanation: ``img``, ``explication``, ``activations``,
-``GTclass``, ``predictedclass``, ``Annotation`` (one object for each vote, with ``Q1`` to ``Q6``; a
-question may be missing) and ``imgpertubated``, ``explicationpertubated``,
-``activationspertubated``. Both batches of the release have this shape. People are anonymous there:
+``Annotation`` of an entry is a list with one object for each vote, with ``Q1`` to ``Q6``; a
+question may be missing. Both batches of the release have this shape. People are anonymous there:
 ``anonymous-3`` is the third vote on a sample, not a person, and is marked so among the annotators.
 
 What we export has more keys, all optional: ``sample_id`` in an entry; ``annotator``,
@@ -18,7 +16,6 @@ writer knows nothing of models: what a sample looks like comes from a callback.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,68 +23,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from PIL import Image as Pictures
 
-from pasta.errors import InputError, PastaError
-from pasta.explanations.techniques import RELEASED
+from pasta.datasets.released import ACTIVATIONS, FILE, PICTURES, ForeignError, identify
+from pasta.errors import InputError
+from pasta.explanations.techniques import RELEASED, released_technique
+from pasta.json_files import STUDY, claimed_protocol, is_text, new_folder, read_study, shown
 from pasta.store import write_json
 from pasta.studies.base import Frames, Submission
-from pasta.studies.json_files import (
-    STUDY,
-    Below,
-    claimed_protocol,
-    new_folder,
-    read_study,
-    shown,
-)
-from pasta.studies.ratings.rows import Collector, is_text, plain_rows, tuples
+from pasta.studies.ratings.rows import Collector, plain_rows, tuples
 from pasta.tables import BOX
 from pasta.text_files import as_text
 
-FILE = "human_annotations.json"
-PATHS = (
-    "img",
-    "explication",
-    "activations",
-    "imgpertubated",
-    "explicationpertubated",
-    "activationspertubated",
+ENTRY_KEYS = frozenset(
+    {*PICTURES, *ACTIVATIONS, "GTclass", "predictedclass", "Annotation", "sample_id"}
 )
-ENTRY_KEYS = frozenset({*PATHS, "GTclass", "predictedclass", "Annotation", "sample_id"})
-KINDS = {".npy": "saliency", ".json": "concept"}
 _OWN_KEYS = frozenset({"annotator", "submitted_at", "simulated"})
-_SAMPLE_PARTS = 4
-TECHNIQUES = {number: technique for technique, number in RELEASED.items()}
-_NAME = re.compile(r"([^_/\s]+)_([0-9]+)_([0-9]{1,3})(?![0-9])[^/]*")
 
 Image = NDArray[np.uint8]  # height x width x 3
 Activations = NDArray[Any] | Mapping[str, float]  # a saliency map, or a value for each concept
-
-
-# File names
-
-
-@dataclass(frozen=True)
-class Named:
-    """What the name of a shown explanation says."""
-
-    dataset: str
-    image_id: str  # as it was found: plain numbers in the release
-    number: int
-
-    @property
-    def sample_id(self) -> str | None:
-        """The sample, or None for a technique that has no name here."""
-        technique = TECHNIQUES.get(self.number)
-        return None if technique is None else f"{self.dataset}/{self.image_id}/{technique}"
-
-
-def read_name(path: str) -> Named | None:
-    """Read the last part of a path, or None if it is not named as in the release."""
-    match = _NAME.fullmatch(path.replace("\\", "/").rpartition("/")[2])
-    return None if match is None else Named(match[1], match[2], int(match[3]))
 
 
 def stem(sample_id: str) -> str:
@@ -100,22 +55,16 @@ def stem(sample_id: str) -> str:
 # Reading
 
 
-def from_content(
-    content: Any,
-    file: Path,
-    known_samples: pd.Index | None = None,
-    ids: Mapping[str, str] | None = None,
-) -> Submission:
-    """Read what a JSON file of a release holds.
+def from_content(content: Any, file: Path, ids: Mapping[str, str] | None = None) -> Submission:
+    """Read the votes in a JSON file of a release.
 
-    ``known_samples`` are the explanations computed here, ``ids`` the names of samples of the
-    release there. Names are never guessed: number 328 of the release is not image 000000000328 of
-    COCO. A sample that is not known must come with its files and gets a row in the table of shown
-    explanations.
+    ``ids`` are our names of samples by those of the release. Names are never guessed: number 328 of
+    the release is not image 000000000328 of COCO. Images and explanations of a release come in as
+    datasets, see :mod:`pasta.datasets.released`.
     """
     if not is_released(content, file):
         raise InputError("holds no entries of a release", file=file, expected=f"the keys of {FILE}")
-    return _Reader(file.parent, known_samples, ids or {}).read(content, file.name)
+    return _Reader(file.parent, ids or {}).read(content, file.name)
 
 
 def is_released(content: Any, file: Path) -> bool:
@@ -128,65 +77,40 @@ def is_released(content: Any, file: Path) -> bool:
     )
 
 
-class _ForeignError(Exception):
-    """An entry is about no sample: the problem, a fix, and what was found."""
-
-
-def _sample(entry: Any) -> str:
-    """The sample of an entry, by its own word or by the name of its picture."""
-    if not isinstance(entry, dict):
-        raise _ForeignError("an entry is no object", "give every entry its keys", entry)
-    given, path = entry.get("sample_id"), entry.get("explication")
-    named = read_name(path) if is_text(path) else None
-    if given is None:
-        if not is_text(path):
-            fix = "give the path of the shown explanation"
-            raise _ForeignError("an entry does not say what it shows", fix, path)
-        if named is None or named.sample_id is None:
-            fix = "name it {dataset}_{image_id}_{number of the technique}.png"
-            raise _ForeignError("a shown explanation has a foreign name", fix, path)
-        return named.sample_id
-    if not is_text(given) or len(given.split("/")) != _SAMPLE_PARTS:
-        raise _ForeignError(
-            "a sample id cannot be read", "write dataset/image/method/backbone", given
-        )
-    if named and named.sample_id not in (None, given) and "_" not in given.split("/")[1]:
-        fix = "correct the sample id or the name of the picture"
-        raise _ForeignError("sample id and picture contradict each other", fix, path)
-    return given
+def sample_of(entry: Any) -> str:
+    """The sample that an entry is about."""
+    dataset, image_id, named, number = identify(entry)
+    return f"{dataset}/{image_id}/{released_technique(named, number)}"
 
 
 class _Reader:
-    def __init__(self, folder: Path, known: pd.Index | None, ids: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, ids: Mapping[str, str]) -> None:
         self.collected = Collector()
-        self.below = Below(folder)
-        self.known = frozenset(known if known is not None else ())
-        self.ids = ids
+        self.folder, self.ids = folder, ids
         self.anonymous: set[str] = set()
 
     def read(self, entries: list[Any], source: str) -> Submission:
-        folder = self.below.root
         for at, entry in enumerate(entries, start=1):
             sample = self._sample(entry, f"entry {at}")
             if sample is not None:
                 self._entry(entry, self.ids.get(sample, sample), f"entry {at}")
-        self._study(read_study(folder))
-        return self.collected.submission(source, "released", claimed_protocol(folder))
+        self._study(read_study(self.folder))
+        return self.collected.submission(source, "released", claimed_protocol(self.folder))
 
     def _sample(self, entry: Any, place: str) -> str | None:
         """The sample of an entry, or None and a finding."""
         try:
-            return _sample(entry)
-        except _ForeignError as reason:
-            problem, fix, found = reason.args
-            self.collected.find(problem, fix, place, "explication", found)
+            return sample_of(entry)
+        except ForeignError as reason:
+            problem = reason.at(place)
+            fix = f"expected {problem.expected}"
+            self.collected.find(problem.problem, fix, place, "explication", problem.file)
             return None
 
     def _entry(self, entry: dict[str, Any], sample: str, place: str) -> None:
         unknown = len(entry.keys() - ENTRY_KEYS)
         if unknown:
             self.collected.dropped["unknown keys of entries"] += unknown
-        self._paths(entry, sample, place)
         votes = entry.get("Annotation")
         if not isinstance(votes, list):
             fix = "give a list with one object for each annotator"
@@ -194,57 +118,6 @@ class _Reader:
             return
         for at, vote in enumerate(votes, start=1):
             self._annotation(vote, sample, at, f"{place}, Annotation {at}")
-
-    def _paths(self, entry: dict[str, Any], sample: str, place: str) -> None:
-        good = True
-        found = {key: entry[key] for key in PATHS if is_text(entry.get(key))}
-        entry = entry | {key: self.below.tail(path) for key, path in found.items()}
-        for key in PATHS:
-            path = entry.get(key)
-            if path is None:
-                continue
-            reason = self.below.refusal(path) if is_text(path) else "is no text"
-            if reason is not None:
-                good = False
-                self.collected.find(
-                    f"a path {reason}",
-                    "give paths relative to the folder of the JSON file",
-                    place,
-                    key,
-                    path,
-                    "shown",
-                )
-        if good and sample not in self.known:
-            self._shown(entry, sample, place)
-
-    def _shown(self, entry: dict[str, Any], sample: str, place: str) -> None:
-        missing = [
-            key
-            for key in ("img", "activations")
-            if entry.get(key) is None or not self.below.holds(entry[key])
-        ]
-        for key in missing:
-            self.collected.find(
-                "a sample is not known here and its file is missing",
-                "put the files of the release beside it, or compute the explanation first",
-                place,
-                key,
-                entry.get(key),
-                "shown",
-            )
-        if missing:
-            return
-        activations = self.below.relative(entry["activations"])
-        kind = KINDS.get(Path(activations).suffix.lower(), "")
-        classes = {key: entry.get(key) for key in ("GTclass", "predictedclass")}
-        for key, name in classes.items():
-            if not is_text(name):
-                fix = "give the name of the class as text"
-                self.collected.find("a class has no name", fix, place, key, name, "shown")
-        label, predicted = map(shown, classes.values())
-        image = self.below.relative(entry["img"])
-        root = str(self.below.root)
-        self.collected.add("shown", place, sample, kind, label, predicted, image, activations, root)
 
     def _annotation(self, vote: Any, sample: str, number: int, place: str) -> None:
         if not isinstance(vote, dict):
@@ -352,22 +225,17 @@ def write_released(
     """Write a new folder in the format of the release.
 
     ``rated`` gives what belongs to a sample id, one at a time. Without it only the JSON files are
-    written, which can be imported where the samples are known. Samples of the table of shown
-    explanations keep the paths of their files, so that a release goes out as it came in; their
-    files are copied.
+    written, which can be imported where the samples are known.
     """
-    shown = {str(row["sample_id"]): row for row in plain_rows(annotations["shown"])}
     votes = _by_sample(annotations)
     with new_folder(out) as temporary:
         entries = []
-        for sample in sorted({*votes, *shown}):
-            if sample in shown:
-                entry = _copied(shown[sample], temporary, sample)
-            elif rated is not None:
+        for sample in sorted(votes):
+            if rated is not None:
                 entry = _written(rated(sample), temporary, sample)
             else:
                 entry = {"explication": f"expl/{stem(sample)}.png"}
-            people = votes.get(sample, {})
+            people = votes[sample]
             entry |= {"sample_id": sample, "Annotation": [people[one] for one in sorted(people)]}
             entries.append(entry)
         text = json.dumps(entries, indent=1, allow_nan=False)
@@ -455,21 +323,3 @@ def _view(view: View, folder: Path, suffix: str, image: str, name: str) -> dict[
 def _save_image(image: Image, path: Path) -> None:
     if not path.exists():  # many samples show the same image
         Pictures.fromarray(image).save(path)
-
-
-def _copied(row: Mapping[str, Any], folder: Path, sample: str) -> dict[str, Any]:
-    below = Below(Path(row["root"]))
-    for path in (row["image"], row["activations"]):
-        if below.refusal(path) is not None or not below.holds(path):
-            raise PastaError(f"{path}: the file of {sample} is not found in {row['root']}")
-        target = folder / path
-        if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((below.root / path).read_bytes())
-    return {
-        "img": row["image"],
-        "explication": f"expl/{stem(sample)}.png",
-        "activations": row["activations"],
-        "GTclass": row["label"],
-        "predictedclass": row["predicted"],
-    }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import pandas as pd
 
+from pasta.json_files import shown
 from pasta.studies.base import Finding, Submission
-from pasta.studies.json_files import Number, shown
 from pasta.studies.ratings.tables import ANSWERS, DEMOGRAPHICS
 
 FALSE = "false"
@@ -58,11 +58,6 @@ class Collector:
         return Submission(
             source, format, tables, tuple(self.findings), protocol, dict(self.dropped)
         )
-
-
-def is_text(value: Any) -> TypeGuard[str]:
-    """Whether a JSON value is a text, not a number."""
-    return isinstance(value, str) and not isinstance(value, Number)
 
 
 def _frame(rows: list[tuple[str, ...]], columns: list[str]) -> pd.DataFrame:

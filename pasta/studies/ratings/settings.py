@@ -96,7 +96,8 @@ class SimulationParams(Section):
 class AnnotationParams(Section):
     """The rating study."""
 
-    source: Literal["simulated", "imported"]  # simulated raters, or nobody but imported files
+    # simulated raters, the people of a release, or nobody but imported files
+    source: Literal["simulated", "released", "imported"]
     protocol: Literal["p1", "p2"] = "p2"  # which wording of the questions
     annotators: Count = 15
     votes: Count = 5  # for each sample, by different annotators

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,17 +14,24 @@ import pandas as pd
 
 from pasta.config import Params
 from pasta.contracts import Table
-from pasta.layout import explained_groups
+from pasta.datasets.released import FILE
+from pasta.json_files import load_json
+from pasta.layout import Group, explained_groups
+from pasta.paths import project_root
 from pasta.studies.base import (
     Finding,
     Format,
     Frames,
+    Simulated,
     Study,
     Submission,
+    complete_frames,
     place,
     quoted,
     rename,
 )
+from pasta.studies.checking import Known, check
+from pasta.studies.importing import SubmissionError
 from pasta.studies.ratings import label_studio, released, tables
 from pasta.studies.ratings.aggregate import aggregate
 from pasta.studies.ratings.protocol import Protocol, study_protocol
@@ -63,8 +71,8 @@ def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
                 "released",
                 "human_annotations.json of the released PASTA dataset",
                 released.is_released,
-                _read_released,
-                released.FILE,
+                lambda content, file, _, ids: released.from_content(content, file, ids),
+                FILE,
             ),
             Format(
                 "label_studio",
@@ -79,7 +87,7 @@ def rating_study(protocol: Protocol, votes_per_sample: int = FULL) -> Study:
         makes_outside="dvc repro explain",
         rated="sample_id",
         plan=planned,
-        simulate=simulated_study,
+        simulate=first_answers,
         outcomes=outcomes,
         summarise=summarise,
         analyses=("dataset", "agreement", "bias", "preference", "correlation"),
@@ -94,10 +102,46 @@ def _explanations(root: Path) -> Frames:
     return {"explanations": explained(groups)[["sample_id"]]} if groups else {}
 
 
-def _read_released(content: Any, file: Path, outside: Frames, ids: Mapping[str, str]) -> Submission:
-    samples = outside.get("explanations")
-    known = None if samples is None else pd.Index(samples["sample_id"])
-    return released.from_content(content, file, known, ids)
+def first_answers(groups: Sequence[Group], params: Params) -> Simulated:
+    """The answers that are there before anything is imported, as the parameters say."""
+    match params.annotations.source:
+        case "simulated":
+            return simulated_study(groups, params)
+        case "released":
+            return released_answers(groups, params, project_root() / params.release.root)
+        case "imported":
+            return Simulated(complete_frames(tables.ANSWERS, {}), {})
+
+
+def released_answers(groups: Sequence[Group], params: Params, folder: Path) -> Simulated:
+    """The votes of a release on its explanations, checked as any other import.
+
+    Where ``release.lenient`` is set, votes on explanations that were left out are left out too.
+    """
+    study = ratings(params)
+    content = load_json(folder / FILE)
+    submission = released.from_content(content, folder / FILE)
+    samples = explained(groups)[["sample_id"]]
+    if params.release.lenient:
+        submission = _on_known(submission, set(samples["sample_id"]))
+    known = Known({"explanations": samples}, study.frames({}))
+    checked = check(submission, study, known)
+    if checked.answers is None:
+        raise SubmissionError(str(folder / FILE), checked.findings)
+    return Simulated(checked.answers, {}, "released", submission.dropped)
+
+
+def _on_known(submission: Submission, known: set[str]) -> Submission:
+    """The submission without what cannot be read or is about nothing known, which is counted."""
+    dropped = Counter(submission.dropped)
+    for finding in submission.findings:
+        dropped[f"entries: {finding.problem} ({finding.place})"] += 1
+    kept: dict[str, pd.DataFrame] = {}
+    for name, frame in submission.tables.items():
+        kept[name] = frame[frame["sample_id"].isin(known)] if "sample_id" in frame else frame
+        if len(kept[name]) < len(frame):
+            dropped[f"{name} on explanations that were left out"] += len(frame) - len(kept[name])
+    return replace(submission, tables=kept, findings=(), dropped=dict(dropped))
 
 
 def too_many_votes(votes: pd.DataFrame, stored: pd.DataFrame, limit: int) -> list[Finding]:

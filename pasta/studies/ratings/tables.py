@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandera.pandas as pa
-
 from pasta.contracts import (
     Reference,
     Table,
@@ -20,37 +18,14 @@ from pasta.contracts import (
 from pasta.studies.base import Part
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.scales import Scale, rating_scale
-from pasta.tables import AREA, BOX, KINDS, SAMPLE_ID, SAMPLES_REFERENCE, add_table, box_columns
+from pasta.tables import AREA, BOX, SAMPLE_ID, SAMPLES_REFERENCE, add_table, box_columns
 
 RANKINGS = ("Q7", "Q8", "Q9")
 SCALE: Scale = rating_scale(5, unit="stars")
 STARS: tuple[int, ...] = SCALE.numbers
 
-_BELOW = pa.Check(
-    lambda paths: ~paths.str.contains(r"(?:^|[/\\])\.\.?(?:[/\\]|$)", regex=True),
-    error="a path without the steps '.' and '..'",
-)
-_SAMPLE_SHOWN = a_text("dataset/image/method/backbone", *SAMPLE_ID.checks, _BELOW)
 _ANNOTATOR = Reference(("annotator_id",), "annotators")
 _SIMULATED = "true for votes of simulated raters"
-
-SHOWN = add_table(
-    Table(
-        "shown",
-        "explanations that were rated but not computed here, as files of a released study",
-        ("sample_id",),
-        {
-            "sample_id": _SAMPLE_SHOWN,
-            "kind": one_of(KINDS),
-            "label": a_text("the true class, in the words of the study"),
-            "predicted": a_text("the predicted class, in the words of the study"),
-            "image": a_text("the image's file below the study's root", _BELOW),
-            "activations": a_text("the attribution's file below the study's root", _BELOW),
-            "root": a_text("the study's folder"),
-        },
-    )
-)
-
 
 ANNOTATORS = add_table(
     Table(
@@ -167,14 +142,12 @@ PARTS: Mapping[str, Part] = {
         Part(DESCRIPTIONS, "description"),
         Part(BOXES, "box", together=("sample_id", "annotator_id"), rule_cells=BOX),
         Part(RANKED, "position"),
-        Part(SHOWN, "sample", adds_to="explanations"),
     )
 }
 ANSWERS: Mapping[str, Table] = {name: part.table for name, part in PARTS.items()}
 DEMOGRAPHICS = ("age", "sex", "country")
 OPTIONAL = frozenset({"submitted_at", *DEMOGRAPHICS, "anonymous", "simulated"})
 
-_BAD_PATH = ("a path leaves the folder of the study", "give it below the folder, without '..'")
 CELLS: Mapping[str, tuple[str, str]] = {
     "rating": SCALE.refusal("rating"),
     "sample_id": (
@@ -196,8 +169,6 @@ CELLS: Mapping[str, tuple[str, str]] = {
     "simulated": ("the mark of simulated votes is not true or false", "write true or false"),
     "anonymous": ("the mark of anonymous votes is not true or false", "write true or false"),
     "text": ("the description is empty", "give the words, or remove the row"),
-    "image": _BAD_PATH,
-    "activations": _BAD_PATH,
     **dict.fromkeys(
         BOX, ("a side of a box is not between 0 and 1", "give it as a fraction of the image")
     ),
@@ -206,7 +177,8 @@ REFERENCES = {
     "sample_id": (
         "the sample is not known",
         "correct the id, map it to ours with `--ids FILE` (a CSV file with two columns: the id in "
-        "the file, the id here), or compute the explanation first (see the explanations table)",
+        "the file, the id here), or compute the explanation first (see the explanations table); "
+        "`pasta profile use released --root FOLDER` takes a release with its explanations",
     ),
     "annotator_id": (
         "the annotator is not known",

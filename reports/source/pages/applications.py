@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import pandas as pd
 from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
-from reports.source.names import dataset_name, model_name, technique_name
+from reports.source.names import dataset_name, model_name, scorer_name, technique_name
 from reports.source.pages.parts import Tables, find_row, select, table
 from reports.source.plots.applications import (
     backbone_figure,
@@ -61,7 +61,8 @@ def applications_report(
     tables
         ``mixture``: choices, comparison, wins, places, agreement, examples. ``steering``: steered,
         curve. ``backbones``: scores, towers, summary, trends. ``tuning``: candidates, verdict,
-        images, of all techniques below each other. All as read from CSV files.
+        images, of all techniques below each other. Each may have ``beside``: its verdicts by
+        several scorers. All as read from CSV files.
     pictures
         Files by the names of :func:`pasta.applications.report_pictures.applications_pictures`.
     simulated
@@ -91,6 +92,7 @@ def applications_report(
         "steering": describe_steering(steering, up),
         "tuning": _describe_tuning(tuning, up),
         "examples": _describe_examples(mixture),
+        "beside": _describe_beside(tables),
         "paper": {
             **{name: number(read_printed(name), 4 if "faithful" in name else 2) for name in facts},
             "kernel_width": f"{pick_largest(theirs, theirs['pasta_score'])['kernel_width']:g}",
@@ -500,10 +502,18 @@ def _tabulate_candidates(key: str, own: pd.DataFrame) -> Values:
     return cells(rows, columns)
 
 
-def _describe_examples(tables: Tables | None) -> Values | None:
+def _describe_examples(tables: Tables | None) -> list[Values]:
+    """Votes and predicted stars, question by question."""
     found = table(tables, "examples")
     if found.empty:
-        return None
+        return []
+    return [
+        {"question": str(question), **_describe_question(own)}
+        for question, own in found.groupby("question", sort=False)
+    ]
+
+
+def _describe_question(found: pd.DataFrame) -> Values:
     furthest = pick_largest(found, found["surprise"].abs())
     stars = [f"votes_{star}" for star in range(1, 6)]
     ends = zip(found["low"], found["high"], strict=True)
@@ -531,6 +541,62 @@ def _describe_examples(tables: Tables | None) -> Values | None:
         "odd": int(found["group"].astype(str).str.endswith("predicted").sum()),
         "inside": int(found["mean"].between(found["low"], found["high"]).sum()),
     }
+
+
+def _describe_beside(tables: Parts) -> Values | None:
+    """The applications' verdicts by each scorer: a row for each, a column for each scorer."""
+    rows = [
+        {
+            "of": of,
+            "measure": measure,
+            "scorer": scorer_name(str(scorer)),
+            "change": write_change(row),
+        }
+        for name, choose in _VERDICTS.items()
+        if len(found := table(tables.get(name), "beside"))
+        for scorer, own in found.groupby("scorer", sort=False)
+        for of, part in choose(own)
+        for key, measure in MEASURES.items()
+        if (row := find_row(part, measure=key)) is not None
+    ]
+    every = pd.DataFrame(rows)
+    if every.empty or every["scorer"].nunique() < 2:
+        return None
+    wide = every.pivot_table("change", ["of", "measure"], "scorer", "first", sort=False)
+    scorers = [str(name) for name in wide.columns]
+    return {"scorers": scorers, "table": cells(wide.reset_index(), ["of", "measure", *scorers])}
+
+
+def _mixture_verdict(own: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    name = CROSSED if len(select(own, images=CROSSED)) else HELD_OUT
+    for against in (MEAN, ELSEWHERE):
+        yield f"mixture, {name}, against {against}", select(own, images=name, against=against)
+
+
+def _steering_verdict(own: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for weight in (0.5, 1.0):
+        nearest = own.iloc[int((own["weight"] - weight).abs().to_numpy().argmin())]["weight"]
+        yield f"steering, λ = {nearest:g} against RISE", select(own, weight=nearest)
+
+
+def _backbones_verdict(own: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for family, words in FAMILIES.items():
+        part = select(own, group=ALL_METHODS, family=family)
+        yield f"largest tower against smallest, {words}", part
+
+
+def _tuning_verdict(own: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for technique, part in own.groupby("technique", sort=False):
+        title = technique_name(str(technique))
+        yield f"tuned {title} against default, held-out", select(part, part=HELD_OUT)
+
+
+_VERDICTS: dict[str, Callable[[pd.DataFrame], Iterator[tuple[str, pd.DataFrame]]]] = {
+    "mixture": _mixture_verdict,
+    "steering": _steering_verdict,
+    "backbones": _backbones_verdict,
+    "tuning": _tuning_verdict,
+}
 
 
 def _image(sample: str) -> str:

@@ -13,21 +13,26 @@ from matplotlib.figure import Figure
 from reports.source.format import cells, interval, number, signed
 from reports.source.pages.parts import select
 from reports.source.plots.style import FAINT, INK, PALETTE, style
+from reports.source.replication.reasons import WAYS
 from reports.source.replication.rows import (
+    ABOVE,
     AGREES,
+    BELOW,
     COMPARED,
     DIFFERS,
     NO_INTERVAL,
     UNDECIDED,
+    VERDICTS,
     texts,
 )
-from reports.source.replication.table import verdict_counts
+from reports.source.replication.table import OWN_STUDY, verdict_counts
 from reports.source.typesetting import Report
 
 Values = dict[str, Any]
 PAPERS = ("P1", "P2", "LATEC", "Meta-predictor", "Human attention")
+FEW = 3  # numbers in the text that are named, not only counted
 WIDTH = 6.5  # inches, the width of the text
-_TEXTS = ("paper_p", "reason", "reach", "quantity")
+_TEXTS = ("paper_p", "reason", "reach", "quantity", "side", "way", "command")
 _MARKS = {AGREES: (PALETTE[0], "o"), UNDECIDED: ("#888888", "s"), DIFFERS: (PALETTE[1], "x")}
 
 
@@ -51,7 +56,9 @@ def replication_report(rows: pd.DataFrame, simulated: bool) -> Report:
         "verdicts": {name: (verdicts == name).sum() for name in COMPARED},
         "counts": _count_verdicts(filled) if len(shown) else None,
         "figure": replication_figure(shown, _title_tables(shown)),
-        "lacks": _list_lacks(filled.drop(shown.index)),
+        "ways": _list_ways(filled.drop(shown.index)),
+        "never": _list_lacks(filled.drop(shown.index).query("way not in @WAYS")),
+        "studies": _tabulate_studies(select(filled, table="Table 8")),
         "papers": {
             paper: [
                 _describe_table(str(table), str(title), part)
@@ -70,33 +77,67 @@ def _title_tables(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
 
 
 def _count_verdicts(rows: pd.DataFrame) -> Values:
-    """How many numbers of each printed table have which verdict; those without any are left out."""
-    verdicts = [*COMPARED, NO_INTERVAL]
-    counts = verdict_counts(rows).reindex(columns=["paper", "table", "title", *verdicts])
-    counts = counts.fillna(dict.fromkeys(verdicts, 0))
-    counts = counts[counts[verdicts].sum(axis=1) > 0]
-    return cells(counts, ["paper", "table", "title", *(f"{verdict}:0" for verdict in verdicts)])
+    """How many numbers of each printed table have which verdict."""
+    counts = verdict_counts(rows)
+    there = [verdict for verdict in VERDICTS if verdict in counts]
+    return cells(counts, ["paper", "table", "title", *(f"{verdict}:0" for verdict in there)])
+
+
+def _list_ways(rows: pd.DataFrame) -> list[Values]:
+    """What was not compared and can be: the command, the data, and what they would fill."""
+    return [
+        {
+            "command": way.command,
+            "data": way.data,
+            "lacks": _list_lacks(
+                own.assign(reason=own["reason"].str.removesuffix(f"; {way} makes it"))
+            ),
+        }
+        for name, way in WAYS.items()
+        if len(own := select(rows, way=name))
+    ]
+
+
+def _tabulate_studies(rows: pd.DataFrame) -> Values | None:
+    """P1's Table 8, a line for each study, with ours below."""
+    if rows.empty:
+        return None
+    wide = rows.pivot_table("paper_value", "item", "quantity", sort=False)
+    ours = select(rows, item=OWN_STUDY).set_index("quantity")["ours"]
+    wide = pd.concat([wide, ours.rename("this study").to_frame().T])
+    wide = wide.reset_index(names="study")
+    return cells(wide, ["study", *(f"{name}:0" for name in wide.columns if name != "study")])
 
 
 def _list_lacks(rows: pd.DataFrame) -> list[Values]:
-    """What was not compared: how many numbers of which tables, and why."""
+    """How many numbers of which tables lack ours, and why."""
     return [
         {
             "n": len(lines),
-            "where": list(dict.fromkeys(lines["paper"] + ", " + lines["table"])),
+            "where": _list_places(lines),
             "reason": reason,
         }
         for reason, lines in rows.groupby("reason", sort=False)
     ]
 
 
+def _list_places(rows: pd.DataFrame) -> list[str]:
+    """The tables that rows are of; of a few numbers in the text what they are about."""
+    places = rows["paper"] + ", " + rows["table"]
+    if len(rows) <= FEW:
+        places = places.mask(rows["table"] == "text", places + ": " + rows["item"])
+    return list(dict.fromkeys(places))
+
+
 def _describe_table(table: str, title: str, rows: pd.DataFrame) -> Values:
     """Why numbers may differ, and all that were compared."""
-    margins = rows.loc[~rows["design"].astype(bool), "margin"].dropna().unique()
+    measured = ~rows["design"].astype(bool) & (rows["side"] == "")
+    margins = rows.loc[measured, "margin"].dropna().unique()
     return {
         "table": table,
         "title": title,
         "why": rows["why"].iloc[0],
+        "commands": [command for command in dict.fromkeys(rows["command"]) if command],
         "margins": [number(margin) for margin in sorted(margins)],
         "with_p": (rows["paper_p"] != "").any(),
         **_tabulate(rows),
@@ -107,7 +148,8 @@ def _tabulate(rows: pd.DataFrame) -> Values:
     lines = rows.to_dict("records")
     shown = rows.assign(
         printed=[
-            _write(line["paper_value"], line["paper_sd"], line["places"])
+            {"": "", ABOVE: "> ", BELOW: "< "}[line["side"]]
+            + _write(line["paper_value"], line["paper_sd"], line["places"])
             + (f" ({line['paper_p']})" if line["paper_p"] else "")
             for line in lines
         ],
@@ -122,17 +164,17 @@ def _tabulate(rows: pd.DataFrame) -> Values:
 
 
 def _write(value: float, sd: float, places: int) -> str:
-    text = number(value, places)
+    text = number(value, max(places, 0))
     return text if isnan(value) or isnan(sd) else f"{text} ± {number(sd, max(places, 2))}"
 
 
 def replication_figure(rows: pd.DataFrame, titles: Mapping[tuple[str, str], str]) -> Figure | None:
     """One panel for each printed table: the paper's number across, ours with its interval up.
 
-    ``rows`` has paper, table, paper_value, ours, low, high, verdict; ``titles`` names (paper,
+    ``rows`` has paper, table, paper_value, ours, low, high, side, verdict; ``titles`` names (paper,
     table) in the order of the panels.
     """
-    own = rows[rows["verdict"].isin(list(_MARKS)) & rows["low"].notna()]
+    own = rows[rows["verdict"].isin(list(_MARKS)) & rows["low"].notna() & (rows["side"] == "")]
     there = {tuple(key) for key in own[["paper", "table"]].itertuples(index=False, name=None)}
     wanted = [key for key in titles if key in there]
     if not wanted:

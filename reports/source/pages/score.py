@@ -43,7 +43,8 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
     ----------
     tables
         ``summary`` (study, level, question, measure, mean, sd, n, reason) and ``differences``
-        (question, measure, scorer, than, n, estimate, low, high, p, p_holm) of the score stage.
+        (question, measure, scorer, than, n, estimate, low, high, p, p_holm) of the score stage,
+        ``centre`` (study, level) of its ablations.
     published
         The papers' tables; the rows and columns of those that are not there are left out.
     simulated
@@ -77,6 +78,7 @@ def score_report(tables: Frames, published: Frames, simulated: bool) -> Report:
         "predictions": describe_predictions(table(tables, "predictions")),
         "question": MAIN,
         "ablations": _describe_ablations(summary, published),
+        "centre": _describe_centre(table(tables, "centre")),
     }
     return Report("score", simulated, content)
 
@@ -216,6 +218,15 @@ def _describe_ablations(summary: pd.DataFrame, published: Frames) -> Values | No
         },
         "figure": ablation_figure(select(rows, quantity="QWK"), STUDIES),
     }
+
+
+def _describe_centre(centre: pd.DataFrame) -> list[str]:
+    """The level at the centre of each study, in words."""
+    words = {"encoder": "the encoder", **STUDIES}
+    return [
+        f"{words.get(str(row['study']), row['study'])}: {str(row['level']).replace('_', ' ')}"
+        for _, row in centre.iterrows()
+    ]
 
 
 def collect_levels(summary: pd.DataFrame, published: Frames) -> pd.DataFrame:

@@ -21,6 +21,9 @@ def accuracy_figure(scores: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     datasets = list(dict.fromkeys(scores["dataset"]))
     with style():
         figure = Figure(figsize=(9, 3.2), layout="constrained")
+        if not datasets:
+            figure.text(0.5, 0.5, "no classifier was trained here", ha="center", color=INK)
+            return figure
         panels = np.atleast_1d(figure.subplots(1, len(datasets), sharey=True, sharex=True))
         places = {model: len(titles) - 1 - place for place, model in enumerate(titles)}
         for panel, dataset in zip(panels, datasets, strict=True):

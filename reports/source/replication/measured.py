@@ -1,4 +1,7 @@
-"""What of our study stands beside the numbers in the papers' text."""
+"""What of our study stands beside the numbers in the papers' text: counted when it is analysed.
+
+:mod:`.collected` adds what the tables of other stages say.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import pandas as pd
 
 from analysis.contrasts import clustered_mean, codes_of, contrast_row
 from pasta.studies.ratings.analyses.names import anonymous_raters, describe_samples
-from pasta.studies.ratings.analyses.preference import DIMENSIONS, label_samples
+from pasta.studies.ratings.analyses.preference import DIMENSIONS, TOP, label_samples
+from reports.source.replication.collected import FACTS, fact_row
 
-FACTS = ["fact", "n", "estimate", "low", "high", "note"]
+ZERO_SHOT = "clip_zero_shot"  # the backbone that nobody trains on a dataset
 
 
 def study_facts(
@@ -47,10 +51,6 @@ def study_facts(
     return pd.DataFrame(rows, columns=FACTS)
 
 
-def _row(fact: str, value: float, n: int = 0) -> dict[str, object]:
-    return {"fact": fact, "n": n or None, "estimate": float(value), "note": ""}
-
-
 def _sizes(
     votes: pd.DataFrame, samples: pd.DataFrame, count_people: bool
 ) -> list[dict[str, object]]:
@@ -64,18 +64,20 @@ def _sizes(
         "images_per_dataset": images.mean(),
         "datasets": len(images),
         "methods": shown["method"].nunique(),
-        "backbones": shown["backbone"].nunique(),
+        "backbones": shown.loc[shown["backbone"] != ZERO_SHOT, "backbone"].nunique(),
         "techniques": len(shown[["method", "backbone"]].drop_duplicates()),
         "explanations": len(shown),
         "rated_samples": votes["sample_id"].nunique(),
+        "samples_per_question": votes.groupby("question")["sample_id"].nunique().mean(),
         "votes_per_sample": given.mean(),
         "questions": votes["question"].nunique(),
         "ratings": len(votes),
+        "favourites": TOP,
         "rated_per_image": rated.groupby(["dataset", "image_id"]).size().mean(),
     }
     if count_people:
         facts |= {"explanations_per_annotator": work.mean(), "annotators": len(work)}
-    return [_row(name, value) for name, value in facts.items() if len(votes)]
+    return [fact_row(name, value) for name, value in facts.items() if len(votes)]
 
 
 def _people(annotators: pd.DataFrame | None) -> list[dict[str, object]]:
@@ -87,19 +89,22 @@ def _people(annotators: pd.DataFrame | None) -> list[dict[str, object]]:
         found = {"youngest": ages.min(), "oldest": ages.max(), "mean": ages.mean()}
         if len(ages) > 1:
             found["sd"] = ages.std(ddof=1)
-        rows += [_row(f"age_{name}", value, len(ages)) for name, value in found.items()]
+        rows += [fact_row(f"age_{name}", value, len(ages)) for name, value in found.items()]
     known = annotators["sex"].dropna()
     if len(known):
-        rows += [_row(sex, (known == sex).sum(), len(known)) for sex in ("male", "female")]
+        counts = {sex: (known == sex).sum() for sex in ("male", "female")}
+        counts["non_binary"] = len(known) - sum(counts.values())
+        counts["sex_not_said"] = annotators["sex"].isna().sum()
+        rows += [fact_row(name, number, len(annotators)) for name, number in counts.items()]
     return rows
 
 
 def _others(images: pd.DataFrame | None, perturbed: pd.DataFrame | None) -> list[dict[str, object]]:
     rows = []
     if images is not None and len(images):
-        rows.append(_row("labels", len(images[["dataset", "label"]].drop_duplicates())))
+        rows.append(fact_row("labels", images["label"].nunique()))  # a cat is a cat in two datasets
     if perturbed is not None and len(perturbed):
-        rows.append(_row("perturbations", perturbed["perturbation"].nunique()))
+        rows.append(fact_row("perturbations", perturbed["perturbation"].nunique()))
     return rows
 
 
@@ -110,7 +115,7 @@ def _lowest(accuracy: pd.DataFrame | None) -> list[dict[str, object]]:
     if own.empty:
         return []
     worst = own.sort_values("estimate").iloc[0]
-    row = _row("lowest_accuracy", worst["estimate"], int(worst["n"]))
+    row = fact_row("lowest_accuracy", worst["estimate"], int(worst["n"]))
     return [row | {"low": worst["low"], "high": worst["high"]}]
 
 

@@ -12,18 +12,22 @@ from scipy.special import stdtrit
 from pasta.explanations.techniques import PUBLISHED
 
 AGREES, DIFFERS, UNDECIDED = "agrees", "differs", "undecided"
-NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH = "no interval", "not measured", "out of reach"
+NO_INTERVAL, OUT_OF_REACH = "no interval", "out of reach"
 COMPARED = (AGREES, DIFFERS, UNDECIDED)
-VERDICTS = (*COMPARED, NO_INTERVAL, NOT_MEASURED, OUT_OF_REACH)
-# What a table's module gives; the rest is made by :func:`judged`.
+VERDICTS = (*COMPARED, NO_INTERVAL, OUT_OF_REACH)
+# What a table's module gives; the rest is made by :func:`judged`. ``side`` is "above" or "below" if
+# the paper only says on which side of a number something lies. ``way`` is the name in reasons.yaml
+# of what makes the number, if it is not that of the whole table.
 GIVEN = ["item", "quantity", "paper_value", "paper_sd", "paper_p", "places", "ours", "ours_sd",
-         "low", "high", "n", "margin", "design", "reach", "reason"]  # fmt: skip
+         "low", "high", "n", "margin", "design", "side", "reach", "reason", "way"]  # fmt: skip
+ABOVE, BELOW = "above", "below"
 _DEFAULTS: Mapping[str, object] = {
     "item": "", "quantity": "", "paper_value": np.nan, "paper_sd": np.nan, "paper_p": "",
     "places": 2, "ours": np.nan, "ours_sd": np.nan, "low": np.nan, "high": np.nan, "n": np.nan,
     "margin": np.nan,
-    "design": False, "reach": "", "reason": "",
+    "design": False, "side": "", "reach": "", "reason": "", "way": "",
 }  # fmt: skip
+_NOTHING = "no value"  # the note of a mean of nothing, which says less than why there is none
 _OURS = {"estimate": "ours", "sd": "ours_sd", "low": "low", "high": "high", "n": "n"}
 
 
@@ -78,8 +82,8 @@ def beside(
     """Put our numbers beside the printed ones.
 
     ``paper`` has the columns of :func:`paper_rows` and the ``keys``; ``ours`` has the keys,
-    estimate, and low, high, sd, n, note as far as known. A row that finds nothing keeps the reason
-    it has, or gets ``absent``.
+    estimate, and low, high, sd, n, note as far as known. A row that finds nothing is out of reach;
+    it keeps the reason it has, or gets the note of our table, or ``absent``.
     """
     rows = paper.drop(columns=[*_OURS.values()], errors="ignore")
     there = [name for name in _OURS if ours is not None and name in ours]
@@ -91,9 +95,9 @@ def beside(
         found = rows.merge(kept.drop_duplicates(list(keys)), on=list(keys), how="left")
     found = found.rename(columns=_OURS).reindex(columns=[*GIVEN, "note"])
     lacking = found["ours"].isna() & (found["reach"] == "")
-    found.loc[lacking, "reach"] = NOT_MEASURED
+    found.loc[lacking, "reach"] = OUT_OF_REACH
     notes = found["note"].fillna("")
-    found.loc[lacking, "reason"] = notes.where(notes != "", absent)[lacking]
+    found.loc[lacking, "reason"] = notes.where(~notes.isin(["", _NOTHING]), absent)[lacking]
     return found[GIVEN]
 
 
@@ -124,6 +128,8 @@ def judged(rows: pd.DataFrame, margins: float | Mapping[str, float] = 0.1) -> pd
     the interval reaches beyond the margin. If our interval holds the printed number but is too wide
     for the margin, nothing is decided. A printed number stands for all that round to it, so that
     the margin is half a last digit wider. A choice of the study (``design``) agrees if it is equal.
+    Where the paper only says on which ``side`` of a number something lies, it agrees if our whole
+    interval lies there, and differs if none of it does.
 
     Parameters
     ----------
@@ -149,6 +155,11 @@ def judged(rows: pd.DataFrame, margins: float | Mapping[str, float] = 0.1) -> pd
     bounded = np.isfinite(low) & np.isfinite(high)
     known = np.where(close, AGREES, np.where(inside, UNDECIDED, DIFFERS))
     known = np.where(design, np.where(equal, AGREES, DIFFERS), known)
+    side = found["side"].to_numpy(object)
+    for name, least, most in ((ABOVE, low, high), (BELOW, -high, -low)):
+        border = paper if name == ABOVE else -paper
+        lies = np.where(least >= border - half, AGREES, np.where(most < border, DIFFERS, UNDECIDED))
+        known = np.where(side == name, lies, known)
     verdict = np.where(design | bounded, known, NO_INTERVAL)
     unreached = found["reach"].to_numpy(object)
     found["difference"] = ours - paper

@@ -8,8 +8,10 @@ from functools import partial
 
 import pandas as pd
 
-from reports.source.names import PERTURBATION_TITLES
+from reports.source.names import LEAVE_ONE_OUT, PERTURBATION_TITLES
+from reports.source.replication.reasons import MISSING, NEVER, NO_WAY, WAYS, explain_absence
 from reports.source.replication.rows import (
+    ABOVE,
     GIVEN,
     OUT_OF_REACH,
     PERTURBATIONS,
@@ -30,7 +32,17 @@ _MEASURED = {  # columns of Table 11
     "max_sensitivity_gaussian": ("max_sensitivity", "gaussian", "MaxSens. (Gaussian)"),
     "sparseness": ("sparseness", "", "Sparseness"),
 }
-_NO_METRIC = "this metric was not measured"
+# Metrics of maps alone are measured also where explanations come without their classifiers.
+_METRICS = {
+    "faithfulness": {"way": "paper_p1"},
+    "max_sensitivity": {"way": "paper_p1"},
+    "sparseness": {"way": "released"},
+}
+_NO_METRIC = {
+    "faithfulness": MISSING["metric"],
+    "max_sensitivity": MISSING["sensitivity"],
+    "sparseness": MISSING["map"],
+}
 
 
 def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataFrame:
@@ -43,14 +55,17 @@ def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataF
     if variants:
         named["title"] += [f", {PERTURBATION_TITLES[name]}" for name in variants]
     columns = {
-        column: {"quantity": title, "method": method, "metric": metric, "p": f"{column}_p"}
+        column: {
+            "quantity": title, "method": method, "metric": metric, "p": f"{column}_p",
+            **_METRICS[metric],
+        }
         for column, (method, title) in _METHODS.items()
-    }
+    }  # fmt: skip
     rows = printed_rows(named, columns, "{title}", keys=["question", "variant"], by_line=True)
     found = ours.get("correlations")
     if found is not None and len(found):
         found = plain_variants(found[found["scope"] == "overall"])
-    return beside(rows, found, ["question", "metric", "variant", "method"], _NO_METRIC)
+    return beside(rows, found, ["question", "metric", "variant", "method"], _NO_METRIC[metric])
 
 
 def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
@@ -60,14 +75,19 @@ def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.
     """
     columns = {
         f"{column}_mean": {
-            "quantity": title, "metric": metric, "variant": variant, "sd": f"{column}_sd"
+            "quantity": title, "metric": metric, "variant": variant, "sd": f"{column}_sd",
+            **_METRICS[metric],
         }
         for column, (metric, variant, title) in _MEASURED.items()
     }  # fmt: skip
     rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
     found = ours.get("values")
     found = None if found is None or found.empty else plain_variants(found)
-    return beside(rows, found, ["technique", "metric", "variant"], _NO_METRIC)
+    parts = [
+        beside(part, found, ["technique", "metric", "variant"], _NO_METRIC[str(metric)])
+        for metric, part in rows.groupby("metric", sort=False)
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def _named(paper: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
@@ -80,9 +100,6 @@ _DIMENSIONS = {
     "objectivity_q4": ("objectivity", "objectivity (Q4)"),
     "robustness_q5_q6": ("robustness", "robustness (Q5, Q6)"),
 }
-_NO_TECHNIQUE = "no explanation of this technique was rated"
-_NO_RANKING = "nobody ranked it"
-_STAGES = ("training", "inference")
 
 
 def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +112,18 @@ def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) ->
         for column, (dimension, title) in _DIMENSIONS.items()
     }
     rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
-    return beside(rows, ours.get("technique_scores"), ["technique", "dimension"], _NO_TECHNIQUE)
+    rows = _unreadable(rows, NEVER["table12"])
+    found = ours.get("technique_scores")
+    return beside(rows, found, ["technique", "dimension"], MISSING["technique"])
+
+
+def _unreadable(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
+    """Say of rows without a printed number why they have none; ours stand in the table."""
+    lost = rows["paper_value"].isna()
+    return rows.assign(
+        reach=rows["reach"].mask(lost, OUT_OF_REACH), reason=rows["reason"].mask(lost, reason),
+        way=rows["way"].mask(lost, NO_WAY),
+    )  # fmt: skip
 
 
 def quality_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
@@ -122,12 +150,61 @@ def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
     ``ours["facts"]`` has fact, estimate, low, high, n (:mod:`.measured`).
     """
     own = paper[paper["paper"] == version]
-    shares = own["fact"] == "lowest_accuracy"  # all others that are measured are stars
-    own = own.assign(design=own["kind"] == "design", margin=shares.map({True: 0.05, False: STARS}))
+    never = own["way"] == NO_WAY
+    own = own.assign(
+        design=own["kind"] == "design",
+        side=own["kind"].map({"at least": ABOVE}).fillna(""),
+        reach=never.map({True: OUT_OF_REACH, False: ""}),
+        reason=never.map({True: NEVER["coco_scenes"], False: ""}),
+    )
     columns = {"value": {"quantity": "{where}"}}
-    rows = printed_rows(own, columns, "{what}", keys=["places", "design", "fact", "margin"])
-    absent = "nothing in this project's tables says it yet"
-    return beside(rows, ours.get("facts"), ["fact"], absent)
+    keys = ["places", "design", "side", "fact", "margin", "way", "reach", "reason"]
+    rows = printed_rows(own, columns, "{what}", keys=keys)
+    return beside(rows, ours.get("facts"), ["fact"], MISSING["fact"])
+
+
+def figure_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
+    """What figures show and the text says of them: which of two groups gets more stars.
+
+    ``ours["kind_differences"]`` and ``ours["backbone_differences"]`` are tables of
+    :mod:`pasta.studies.ratings.analyses.preference`.
+    """
+    own = paper[paper["paper"] == version].assign(zero=0.0)
+    columns = {"zero": {"quantity": "{where}"}}
+    keys = ["question", "comparison", "side"]
+    rows = printed_rows(own, columns, "{question}: {what}", keys=keys)
+    there = [ours[name] for name in ("kind_differences", "backbone_differences") if name in ours]
+    found = pd.concat(there, ignore_index=True) if there else None
+    return beside(rows, found, ["question", "comparison"], MISSING["kinds"])
+
+
+_SIZES = {  # columns of Table 8, and what is the same in our study
+    "n_samples": ("ratings", "ratings"),
+    "n_participants": ("participants", "annotators"),
+    "n_questions": ("questions", "questions"),
+    "n_xai": ("methods", "methods"),
+    "n_data": ("images or other data", "images"),
+}
+OWN_STUDY = "PASTA v1"  # in Table 8
+
+
+def study_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """Table 8: sizes of rating studies. P1's own line stands beside ours."""
+    own = paper[paper["where"] == "P1, table 8"]
+    other = own["study"] != OWN_STUDY
+    own = own.assign(
+        reach=other.map({True: OUT_OF_REACH, False: ""}),
+        reason=other.map({True: NEVER["others"], False: ""}),
+        way=other.map({True: NO_WAY, False: ""}),
+    )
+    columns = {
+        column: {"quantity": title, "fact": fact, "places": 0, "design": True}
+        for column, (title, fact) in _SIZES.items()
+    }
+    rows = printed_rows(own, columns, "{study}", keys=["reach", "reason", "way"], by_line=True)
+    rows = rows.dropna(subset="paper_value")  # "NA", and "No" where nothing is compared
+    rows = rows.assign(fact=rows["fact"].mask(rows["reach"] != "", "")).reset_index(drop=True)
+    return beside(rows, ours.get("facts"), ["fact"], MISSING["fact"])
 
 
 def _beside_positions(
@@ -136,12 +213,37 @@ def _beside_positions(
     rows = printed_rows(paper, columns, "{ranked}", keys=["ranked"])
     found = ours.get("positions")
     found = None if found is None else found.rename(columns={"item": "ranked"})
-    return beside(rows, found, ["question", "ranked"], _NO_RANKING)
+    return beside(rows, found, ["question", "ranked"], MISSING["ranking"])
 
 
-PEOPLE = "people (own vote in the mode)"
-_MODELS = {"handcrafted": "handcrafted", "human": PEOPLE}
-_ENCODERS = {"LLaVa": "llava", "SIGLIP": "siglip", "BLIP": "blip", "EVA": "eva"}
+# The papers' models as ours: encoder and scorer. P1's network is linear, P2's a perceptron.
+CLIP, HANDCRAFTED = "clip-vit-l-14-336", "handcrafted"
+_PEOPLE = ("none", "people")
+_MODELS = {
+    "P1": {
+        "CLIP": (CLIP, "pasta-linear"),
+        "LLaVa": ("llava-1.5-7b", "pasta-linear"),
+        "handcrafted": (HANDCRAFTED, "handcrafted-pasta"),
+        "human": _PEOPLE,
+    },
+    "P2": {
+        "CLIP": (CLIP, "pasta-mlp"),
+        "SIGLIP": ("siglip-vit-l-16-384", "pasta-mlp"),
+        "BLIP": ("blip-base", "pasta-mlp"),
+        "EVA": ("eva02-l-14-336", "pasta-mlp"),
+        "human": _PEOPLE,
+    },
+}
+_SCORER_WAYS = {  # where it is not that of the whole table
+    ("P1", "human"): "released",
+    **{("P2", model): "released_encoder" for model in ("CLIP", "BLIP", "EVA")},
+}
+_NETWORKS = {
+    "pasta-linear": "the linear network",
+    "handcrafted-pasta": "the linear network",
+    "pasta-mlp": "the perceptron",
+    "people": "people",
+}
 _MEASURES = {"MSE": "mse", "QWK": "qwk"}
 _LEVELS = {  # of the ablations: ours by P1's, where the words differ
     ("split", "xai_id"): "technique",
@@ -156,28 +258,25 @@ _LEVELS = {  # of the ablations: ours by P1's, where the words differ
 }
 # P1's SCC is the mean of rho and its p-value.
 ABLATION_MEASURES = {"mse": "mse", "qwk": "qwk", "scc": "scc_as_published"}
-_NO_SCORE = "this setup is not among the studies that were run"
+_KEYS = ["encoder", "scorer", "question", "measure"]
 
 
 def scorer_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
     """The main tables, one row for each measure, model and question.
 
-    ``ours["score"]`` has study, level, question, measure, mean, sd, n, reason. P1's CLIP is our
-    linear network, P2's our MLP; P1's SCC is the mean of rho and its p-value.
+    ``ours["score"]`` has study, level, scorer, encoder, question, measure, mean, sd, n, reason. A
+    printed model stands beside ours only if encoder and network are the same; people are compared
+    with a mode that contains their own vote, as in the papers.
     """
+    models = _MODELS[version]
     scores = _scores(ours, "main")
-    levels = [] if scores is None else list(scores["level"].unique())
-    network = {"P1": "pasta-linear", "P2": "pasta-mlp"}[version]
+    if scores is not None:
+        scores = scores[scores["level"] != LEAVE_ONE_OUT]
     measures = _MEASURES | {"SCC": {"P1": "scc_as_published", "P2": "spearman_of_stars"}[version]}
     rows = []
     for line in paper.to_dict("records"):
         model = str(line["model"])
-        level = _MODELS.get(model, network)
-        reach = reason = ""
-        if model in _ENCODERS:
-            level = _of_encoder(levels, _ENCODERS[model])
-            if not level:
-                reach, reason = OUT_OF_REACH, f"needs the weights of {model}"
+        encoder, scorer = models[model]
         rows.append(
             {
                 "item": f"{line['question']}, {model}",
@@ -186,30 +285,41 @@ def scorer_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame
                 "paper_sd": line["sd"],
                 "places": 2 if version == "P1" else 3,
                 "question": line["question"],
-                "level": level,
+                "encoder": encoder,
+                "scorer": scorer,
                 "measure": measures[str(line["metric"])],
-                "reach": reach,
-                "reason": reason,
+                "way": _SCORER_WAYS.get((version, model), ""),
             }
         )
-    return beside(paper_rows(rows), scores, ["level", "question", "measure"], _NO_SCORE)
+    return _beside_scorers(paper_rows(rows), scores)
+
+
+def _beside_scorers(rows: pd.DataFrame, scores: pd.DataFrame | None) -> pd.DataFrame:
+    """Rows beside the scores of the same encoder and network, in the order they have."""
+    parts = []
+    for (encoder, scorer), part in rows.groupby(["encoder", "scorer"], sort=False):
+        shown = "handcrafted features" if encoder == HANDCRAFTED else encoder
+        absent = MISSING["scorer"].format(encoder=shown, network=_NETWORKS[str(scorer)])
+        absent = MISSING["people"] if (encoder, scorer) == _PEOPLE else absent
+        found = beside(part, scores, _KEYS, absent)
+        parts.append(found.set_index(part.index))
+    return pd.concat(parts).sort_index()
 
 
 def ablation_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """The ablations, one row for each level and measure; all about Q1."""
+    """The ablations, one row for each level and measure; all about Q1 and P1's encoder.
+
+    The network is P1's, but in the study that varies it.
+    """
     printed = ablation_levels(paper)
-    unread = printed["paper_value"].isna()
-    rows = printed.assign(
-        item=printed["study"] + ": " + printed["printed_level"],
-        reach=unread.map({True: OUT_OF_REACH, False: ""}),
-        reason=unread.map({True: "the printed number cannot be read", False: ""}),
-    ).to_dict("records")
-    named = [{str(key): value for key, value in row.items()} for row in rows]
+    named = printed.assign(item=printed["study"] + ": " + printed["printed_level"])
+    records = [{str(key): value for key, value in row.items()} for row in named.to_dict("records")]
     scores = _scores(ours, None)
     if scores is not None:
-        scores = scores[scores["question"] == "Q1"]
-    keys = ["study", "level", "measure"]
-    return beside(paper_rows(named), scores, keys, _NO_SCORE)
+        network = (scores["scorer"] == "pasta-linear") | (scores["study"] == "scoring function")
+        scores = scores[network & (scores["question"] == "Q1") & (scores["encoder"] == CLIP)]
+    rows = _unreadable(paper_rows(records), NEVER["table15"])
+    return beside(rows, scores, ["study", "level", "measure"], MISSING["ablation"])
 
 
 def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
@@ -233,25 +343,42 @@ def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def second_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
-    """P1's Table 2."""
-    graphics = paper["device"] != "CPU"
-    paper = paper.assign(
-        reach=graphics.map({True: OUT_OF_REACH, False: ""}),
-        reason=graphics.map({True: "needs the paper's graphics card", False: ""}),
-    )
-    columns = {f"{stage}_s": {"quantity": f"seconds of {stage}"} for stage in _STAGES}
-    rows = printed_rows(paper, columns, "{device}", keys=["reach", "reason"], by_line=True)
-    absent = "times of another machine are no finding; none are recorded for this table"
-    return beside(rows, None, [], absent)
+def second_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
+    """P1's Table 2: seconds of training (with its embeddings) and of inference.
+
+    ``ours["seconds"]`` has encoder, scorer, device, step, n, seconds.
+    """
+    columns = {f"{step}_s": {"quantity": f"seconds of {step}", "step": step} for step in _STEPS}
+    short = paper.assign(kind=paper["device"].str.split().str[0])
+    rows = printed_rows(short, columns, "{device}", keys=["kind"], by_line=True)
+    return beside(rows, _seconds(ours), ["kind", "step"], MISSING["seconds"])
+
+
+_STEPS = {"training": ("embedding", "training"), "inference": ("inference",)}
+
+
+def _seconds(ours: Frames) -> pd.DataFrame | None:
+    taken = ours.get("seconds")
+    if taken is None or taken.empty:
+        return None
+    shared = taken["scorer"].isna() | (taken["scorer"] == "")  # vectors are those of all scorers
+    own = taken[(taken["encoder"] == CLIP) & (shared | (taken["scorer"] == "pasta-linear"))]
+    rows = []
+    for device, part in own.groupby("device"):
+        spent = part.set_index("step")["seconds"]
+        for step, parts in _STEPS.items():
+            if set(parts) <= set(spent.index):
+                seconds = spent.loc[list(parts)].sum()
+                rows.append({"kind": str(device).upper(), "step": step, "estimate": seconds})
+    return pd.DataFrame(rows, columns=["kind", "step", "estimate"])
 
 
 def kernel_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
     """P1's Table 23. ``ours["kernel_width"]`` has kernel_width, estimate, low, high."""
     columns = {"pasta_score": {"quantity": "PASTA-score of LIME"}}
     rows = printed_rows(paper, columns, "kernel width {kernel_width:g}", keys=["kernel_width"])
-    absent = "the search for LIME's settings has not been run"
-    return beside(rows, ours.get("kernel_width"), ["kernel_width"], absent)
+    found = ours.get("kernel_width")
+    return beside(rows, found, ["kernel_width"], MISSING["kernel_width"])
 
 
 def _scores(ours: Frames, study: str | None) -> pd.DataFrame | None:
@@ -261,25 +388,12 @@ def _scores(ours: Frames, study: str | None) -> pd.DataFrame | None:
     return over_runs(found if study is None else found[found["study"] == study])
 
 
-def _of_encoder(levels: list[str], encoder: str) -> str:
-    """The level of the main study that has this encoder and P1's network; "" if there is none."""
-    found = [
-        level for level in levels if level.startswith(encoder) and level.endswith("pasta-linear")
-    ]
-    return found[0] if found else ""
-
-
-_NEEDS_LATEC = "needs LATEC's models, volumes and point clouds, and its 20 metrics"
-_NEEDS_METAPREDICTOR = "needs the experiment with participants who predict the model"
-_NEEDS_ATTENTION = "needs the attention masks that people drew, and their ratings"
-
-
 def latec_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
     """LATEC's Table 2: average ranks, and the standard deviation over metrics."""
     paper = paper.assign(modality=paper["modality"].str.replace("_", " "))
     columns = {"average_rank": {"quantity": "rank in {criterion}", "sd": "metric_sd", "places": 1}}
     # A method that does not exist for point clouds has no rank.
-    return _out_of_reach(printed_rows(paper, columns, "{method}, {modality}"), _NEEDS_LATEC)
+    return _out_of_reach(printed_rows(paper, columns, "{method}, {modality}"), NEVER["latec"])
 
 
 def faithfulness_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
@@ -288,7 +402,7 @@ def faithfulness_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
         dataset: {"item": f"{{method}}, {dataset.replace('_', ' ')}", "quantity": "faithfulness"}
         for dataset in ("husky_vs_wolf", "leaves", "imagenet")
     }
-    return _out_of_reach(printed_rows(paper, columns), _NEEDS_METAPREDICTOR)
+    return _out_of_reach(printed_rows(paper, columns), NEVER["metapredictor"])
 
 
 def experiment_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
@@ -301,7 +415,7 @@ def experiment_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
         "utility_faithfulness_rho": {"quantity": "rho of utility and faithfulness", "places": 2},
     }
     rows = printed_rows(paper, columns, "{experiment}", by_line=True)
-    return _out_of_reach(rows, _NEEDS_METAPREDICTOR)
+    return _out_of_reach(rows, NEVER["metapredictor"])
 
 
 def attention_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
@@ -313,13 +427,14 @@ def attention_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
         "intercept": {"quantity": "intercept", "places": 3},
     }
     return _out_of_reach(
-        printed_rows(paper, columns, "{comparison}", by_line=True), _NEEDS_ATTENTION
+        printed_rows(paper, columns, "{comparison}", by_line=True), NEVER["attention"]
     )
 
 
 def _out_of_reach(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
     printed = rows.dropna(subset="paper_value").reset_index(drop=True)
-    return beside(printed.assign(reach=OUT_OF_REACH, reason=reason), None, [], reason)
+    printed = printed.assign(reach=OUT_OF_REACH, reason=reason, way=NO_WAY)
+    return beside(printed, None, [], reason)
 
 
 P1, P2 = "P1", "P2"
@@ -327,9 +442,14 @@ LATEC, METAPREDICTOR, ATTENTION = "LATEC", "Meta-predictor", "Human attention"
 RELEASED = "released_technique_ids"
 _MAPS = "Models, maps and images differ, and the metric may be implemented otherwise."
 _VOTES = "The ratings are of other people, images and maps."
+_FIGURES = (
+    "The figures print no numbers; the text says that saliency gets more stars than concepts, and "
+    "ResNet50 more than ViT-B and CLIP."
+)
 _SCORER = (
-    "The encoder, the split, the number of explanations and the ratings differ; P1 split by image "
-    "and left the class out of the input."
+    "Encoder and network are the same; the split, the input of the class, the number of "
+    "explanations and the ratings may differ. P1 split by image and left the class out of the "
+    "input."
 )
 
 
@@ -348,6 +468,7 @@ class Section:
     file: str
     why: str
     rows: Callable[..., pd.DataFrame]
+    way: str = "paper_p1"  # to numbers of ours, in reasons.yaml, unless a row has its own
     margin: float | Mapping[str, float] = CORRELATION  # what counts as equal, by quantity
     released: bool = False  # whether the rows need the numbers of techniques
 
@@ -356,14 +477,17 @@ SECTIONS = (
     Section(P1, "Table 1", "Faithfulness against ratings", "pasta_v1_table01_faithfulness_vs_human",
             f"{_MAPS} {_VOTES}", partial(correlation_rows, metric="faithfulness")),
     Section(P1, "Table 2", "Seconds", "pasta_v1_table02_seconds",
-            "Times depend on the machine.", second_rows),
+            "Times depend on the machine and on the number of explanations.", second_rows,
+            "timing"),
     Section(P1, "Table 3", "The score on six questions", "pasta_v1_table03_scorer",
             f"{_SCORER} On both sides SCC is the mean of rho and its p-value, and people are "
             "compared with a mode that contains their own vote.",
             partial(scorer_rows, version=P1), margin=_SCORER_MARGINS),
     Section(P1, "Tables 4, 15–20", "Ablations of the score, Q1", "pasta_v1_ablations_q1",
-            f"{_SCORER} Ours vary one thing around a centre with the class in the input.",
-            ablation_rows, margin=_SCORER_MARGINS),
+            f"{_SCORER} All vary one thing around the same centre, which both sides print again "
+            "in every table.", ablation_rows, margin=_SCORER_MARGINS),
+    Section(P1, "Table 8", "Sizes of rating studies", "study_designs",
+            "Sizes are choices of a study and need not be equal.", study_rows),
     Section(P1, "Table 9", "MaxSensitivity against ratings",
             "pasta_v1_table09_max_sensitivity_vs_human", f"{_MAPS} {_VOTES}",
             partial(correlation_rows, metric="max_sensitivity")),
@@ -372,25 +496,34 @@ SECTIONS = (
     Section(P1, "Table 11", "Metric values of techniques", "pasta_v1_table11_metric_values", _MAPS,
             value_rows, released=True),
     Section(P1, "Table 12", "Mean mode of techniques", "pasta_v1_table12_mean_mode_per_technique",
-            _VOTES, technique_rows, margin=STARS, released=True),
+            f"{_VOTES} P2 asks Q5 the other way round, so that its stars for robustness are not "
+            "those of P1.", technique_rows, "released", margin=STARS, released=True),
     Section(P1, "Table 13", "Ranking of qualities", "pasta_v1_table13_q7_axiom_rank",
-            "Other people ranked.", quality_rows, margin=POSITIONS),
+            "Other people ranked.", quality_rows, "rankings", margin=POSITIONS),
     Section(P1, "Table 14", "Ranking of questions", "pasta_v1_table14_q8_q9_question_rank",
-            "Other people ranked.", question_rows, margin=POSITIONS),
+            "Other people ranked.", question_rows, "rankings", margin=POSITIONS),
     Section(P1, "Table 23", "LIME's kernel width", "pasta_v1_table23_lime_kernel_width",
-            f"{_SCORER} {_MAPS}", kernel_rows, margin=STARS),
+            f"{_MAPS} The score is that of this project's public scorer.", kernel_rows,
+            margin=STARS),
+    Section(P1, "Figures 3a, 3b", "Preferred kinds and backbones", "pasta_figures",
+            f"{_FIGURES} {_VOTES}", partial(figure_rows, version=P1), "released"),
     Section(P1, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P1's 147 explanations for each "
-            "annotator would make one rating of each explanation, not five.",
-            partial(text_rows, version=P1), margin=STARS),
+            "annotator would make one rating of each explanation, not five. Its appendix D.1 has "
+            "24 images and 45 techniques where sections 3.1 and 3.3 have 25 and 46. Scores of "
+            "explanations are those of this project's public scorer, losses of QWK those of its "
+            "encoder.", partial(text_rows, version=P1), margin=STARS),
     Section(P2, "Table 1", "The score on six questions", "pasta_v2_table01_scorer",
-            f"{_SCORER} P2 has ten times as many images; its encoders other than CLIP are compared "
-            "with our linear network if they were run.", partial(scorer_rows, version=P2),
-            margin=_SCORER_MARGINS),
+            "Encoder and network are the same; the number of explanations and the ratings may "
+            "differ. People are compared with a mode that contains their own vote.",
+            partial(scorer_rows, version=P2), "released", margin=_SCORER_MARGINS),
+    Section(P2, "Figures 4, 5", "Preferred kinds and backbones", "pasta_figures",
+            f"{_FIGURES} {_VOTES}", partial(figure_rows, version=P2), "released"),
     Section(P2, "text", "Numbers in the text", "pasta_text_numbers",
             "Sizes are choices of a study and need not be equal. P2's 633 000 ratings are 21 100 "
-            "explanations with six questions and five votes.",
-            partial(text_rows, version=P2), margin=STARS),
+            "explanations with six questions and five votes; its text has 21 110 explanations. "
+            "Figure 8 scores one map of each tower, ours is the mean over images and methods.",
+            partial(text_rows, version=P2), "paper_p2", margin=STARS),
     Section(LATEC, "Table 2", "Average ranks of methods", "latec_table02_ranks",
             "Other models, data and metrics.", latec_rows),
     Section(METAPREDICTOR, "Table 1", "Faithfulness", "metapredictor_table01_faithfulness",
@@ -400,7 +533,7 @@ SECTIONS = (
     Section(ATTENTION, "text", "Regressions", "human_attention_tests", "Other people and masks.",
             attention_rows),
 )  # fmt: skip
-COLUMNS = ["paper", "table", "title", *GIVEN, "difference", "verdict", "why"]
+COLUMNS = ["paper", "table", "title", *GIVEN, "difference", "verdict", "why", "command", "data"]
 
 
 def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
@@ -413,14 +546,15 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     ours
         Tables as they are there: ``correlations``, ``values``, ``technique_scores`` and
         ``positions`` (:mod:`pasta.studies.ratings.analyses`), ``score`` (the score's summary),
-        ``facts`` (:mod:`reports.source.replication.measured`), ``kernel_width``. What is not there
-        makes rows that say so.
+        ``facts`` (:mod:`reports.source.replication.measured`), ``kernel_width``, ``seconds``. What
+        is not there makes rows that say so.
 
     Returns
     -------
     DataFrame
         paper, table, title, item, quantity, paper_value, paper_sd, paper_p, places, ours, ours_sd,
-        low, high, n, margin, design, reach, reason, difference, verdict, why
+        low, high, n, margin, design, reach, reason, way, difference, verdict, why, and command
+        and data, which say what makes the number ("" where nothing does)
     """
     frames = []
     for section in SECTIONS:
@@ -428,6 +562,7 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
             continue
         more = {"released": published[RELEASED]} if section.released else {}
         rows = judged(section.rows(published[section.file], ours, **more), section.margin)
+        rows = _with_ways(rows, section.way)
         rows = rows.assign(paper=section.paper, table=section.table, title=section.title)
         frames.append(rows.assign(why=section.why)[COLUMNS])
     if not frames:
@@ -435,8 +570,23 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True).infer_objects()
 
 
+def _with_ways(rows: pd.DataFrame, usual: str) -> pd.DataFrame:
+    """Add what makes each number, and say it where ours is missing."""
+    ways = rows["way"].replace("", usual)
+    known = [WAYS.get(way) for way in ways]
+    reasons = [
+        explain_absence(reason, way) for reason, way in zip(rows["reason"], ways, strict=True)
+    ]
+    return rows.assign(
+        way=ways,
+        reason=reasons,
+        command=["" if way is None else way.command for way in known],
+        data=["" if way is None else way.data for way in known],
+    )
+
+
 def verdict_counts(rows: pd.DataFrame) -> pd.DataFrame:
     """How many numbers of each printed table have which verdict, in the order of the table."""
     keys = ["paper", "table", "title"]
-    counts = rows.groupby([*keys, "verdict"], sort=False).size().unstack(fill_value=0)  # noqa: PD010
-    return counts.reset_index()
+    counts = rows.groupby([*keys, "verdict"]).size().unstack(fill_value=0)  # noqa: PD010
+    return rows[keys].drop_duplicates().merge(counts.reset_index(), on=keys)

@@ -12,9 +12,10 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from pasta.contracts import coerce
+from pasta.datasets.released import FILE
 from pasta.errors import InputError
+from pasta.json_files import load_json
 from pasta.studies.base import Frames, Submission
-from pasta.studies.json_files import load_json
 from pasta.studies.ratings import label_studio, released
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import QUESTIONS
@@ -203,10 +204,10 @@ def problems(submission: Submission) -> Counter[str]:
     return Counter(one.problem for one in submission.findings)
 
 
-def read_released(path: Path, known: pd.Index | None = None, limit: int = FILE_LIMIT) -> Submission:
+def read_released(path: Path, limit: int = FILE_LIMIT) -> Submission:
     """Read a release: its folder, or the JSON file in it."""
-    file = path / released.FILE if path.is_dir() else path
-    return released.from_content(load_json(file, limit), file, known)
+    file = path / FILE if path.is_dir() else path
+    return released.from_content(load_json(file, limit), file)
 
 
 def read_label_studio(path: Path) -> Submission:

@@ -34,15 +34,6 @@ from tests.studies.ratings.submitted import (
 
 BOX = {"sample_id": SAMPLES[0], "annotator_id": PEOPLE[0], "box": "0"}
 SIDES = {"x0": "0.1", "y0": "0.2", "x1": "0.5", "y1": "0.6"}
-SHOWN = {
-    "sample_id": "monumai/9/lime/vit",
-    "kind": "saliency",
-    "label": "gothic",
-    "predicted": "baroque",
-    "image": "images/9.png",
-    "activations": "activations/9.npy",
-    "root": "/data/release",
-}
 
 
 def found_in(checked: Checked) -> list[tuple[str | None, str | None]]:
@@ -65,7 +56,6 @@ def test_a_good_submission_becomes_tables_that_fulfil_their_contracts() -> None:
             descriptions=[described],
             boxes=[{**BOX, **SIDES}],
             rankings=ranking(),
-            shown=[SHOWN],
             annotators=people(0, 1, age="31", sex="", country="France"),
         ),
         known(),
@@ -259,21 +249,6 @@ def test_what_is_missing_contradicts_no_stored_demographics() -> None:
     assert found_in(other) == [("line 2", "age")]
 
 
-def test_samples_shown_by_the_file_or_before_are_known() -> None:
-    row = {**vote(), "sample_id": SHOWN["sample_id"]}
-    assert refused(votes=[row]).column == "sample_id"
-    together = accepted(check(submission(votes=[row], shown=[SHOWN]), known()))
-    later = check(submission(votes=[{**row, "annotator_id": PEOPLE[1]}]), known(together))
-    assert accepted(later)["votes"]["sample_id"].tolist() == [SHOWN["sample_id"]]
-
-
-@pytest.mark.parametrize("column", ["sample_id", "image", "activations"])
-def test_paths_that_leave_the_study_are_refused(column: str) -> None:
-    finding = refused(shown=[{**SHOWN, column: "coco/../secret/x"}])
-    assert (finding.column, finding.place) == (column, "line 2")
-    assert column == "sample_id" or "leaves" in finding.problem
-
-
 def test_another_version_of_the_protocol_is_refused() -> None:
     same = dataclasses.replace(submission(votes=[vote()]), protocol="p2")
     assert len(accepted(check(same, known()))["votes"]) == 1
@@ -324,6 +299,3 @@ def test_without_the_tables_that_votes_refer_to_the_rest_is_checked() -> None:
     bad = check(submission(votes=[vote(rating=7), vote(1)]), (study, nothing))
     assert [one.column for one in bad.findings] == ["rating"]
     assert bad.unchecked == {"explanations": 2}
-    shown = {**SHOWN, "sample_id": SAMPLES[0]}
-    released = check(submission(votes=[vote()], shown=[shown]), (study, nothing))
-    assert released.findings == () and released.unchecked == {}

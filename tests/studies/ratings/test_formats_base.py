@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
+from pasta.datasets.released import FILE
 from pasta.errors import InputError
 from pasta.studies.base import Frames
 from pasta.studies.ratings.label_studio import write_label_studio
 from pasta.studies.ratings.protocol import load_protocol
-from pasta.studies.ratings.released import FILE, write_released
+from pasta.studies.ratings.released import write_released
 from pasta.studies.ratings.study import rating_study
 from pasta.studies.reading import read, write_tidy
 from tests.studies.ratings.format_cases import (

@@ -89,7 +89,6 @@ def test_places_are_lines_even_with_blank_lines_and_line_ends_in_cells(tmp_path:
         ("sample_id,annotator_id,text", "descriptions"),
         ("sample_id,annotator_id,box,x0,y0,x1,y1", "boxes"),
         ("annotator_id,question,item,position", "rankings"),
-        ("sample_id,kind,label,predicted,image,activations,root", "shown"),
     ],
 )
 def test_a_table_is_known_by_its_header(tmp_path: Path, columns: str, table: str) -> None:

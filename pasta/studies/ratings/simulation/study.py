@@ -84,13 +84,11 @@ def planned(groups: Sequence[Group], params: Params) -> pd.DataFrame:
 
 
 def simulated_study(groups: Sequence[Group], params: Params) -> Simulated:
-    """The planned study carried out by simulated raters; an empty one if real people rate.
+    """The planned study carried out by simulated raters.
 
     The truth also holds ``expected``: the planted effects on the scales of the estimates.
     """
     settings = params.annotations
-    if settings.source == "imported":
-        return Simulated(complete_frames(ANSWERS, {}), {})
     plan, protocol = planned(groups, params), study_protocol(params)
     study = simulate(groups, plan, settings.simulation, params.seeds.simulating, protocol)
     expected = expected_effects(

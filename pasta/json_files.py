@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any
+from typing import Any, TypeGuard
 
 from pasta import store
 from pasta.errors import InputError, PastaError
@@ -96,6 +96,11 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "a list" if isinstance(value, list) else "an object"
+
+
+def is_text(value: Any) -> TypeGuard[str]:
+    """Whether a JSON value is a text, not a number."""
+    return isinstance(value, str) and not isinstance(value, Number)
 
 
 def dump_json(value: Any, path: Path) -> None:
