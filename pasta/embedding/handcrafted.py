@@ -207,8 +207,18 @@ def _all_three(
     rows: pd.DataFrame,
     copies: Sequence[pd.DataFrame],
 ) -> Numbers:
-    """Explanations of originals, light and strong copies; those that are no numbers are NaN."""
-    parts = [rows, *(copy.loc[rows["sample_id"]] for copy in copies)]
+    """Explanations of originals, light and strong copies; those that are no numbers are NaN.
+
+    Where a release has no such copy the original stands for it: no change is known.
+    """
+    own = rows.set_index("sample_id")[["row", "status"]]
+    parts = [
+        rows,
+        *(
+            pd.concat([copy[["row", "status"]], own[~own.index.isin(copy.index)]]).loc[own.index]
+            for copy in copies
+        ),
+    ]
     places = [part["row"].tolist() for part in parts]
     if technique.kind == "concept":
         values = stored.concepts(technique)[1]
