@@ -270,6 +270,21 @@ def vote(settings: Settings, planted: Planted, samples: list[Sample]) -> NDArray
     return found
 
 
+def write_later_votes(file: Path, settings: Settings, planted: Planted, number: int) -> None:
+    """Write a CSV file of answers that are missing in a release, as somebody gives them later."""
+    samples = list(choose(settings))
+    missing = np.argwhere(vote(settings, planted, samples) == 0)
+    rng = generator(settings.seed, "later votes")
+    chosen = missing[np.sort(rng.permutation(len(missing))[:number])]
+    complete = vote(replace(settings, missing=0.0, votes=None), planted, samples)
+    lines = ["sample_id,annotator_id,question,rating"]
+    for sample, person, question in chosen.tolist():
+        star = complete[sample, person, question]
+        name = sample_id(samples[sample])
+        lines.append(f"{name},later-{person + 1},{QUESTIONS[question]},{star}")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def sample_id(sample: Sample) -> str:
     """``dataset/image/method/backbone``, with the number of the release as the image's name."""
     return f"{sample.dataset}/{sample.image}/{sample.technique}"

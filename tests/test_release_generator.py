@@ -25,6 +25,7 @@ from tests.release_generator import (
     plant,
     sample_id,
     vote,
+    write_later_votes,
 )
 
 SMALL = Settings(images=4, techniques=12, size=32)
@@ -95,6 +96,20 @@ def test_kinds_differ_by_what_is_planted() -> None:
     quality = np.array(list(planted.techniques.values()))
     difference = quality[~np.array(concepts)].mean() - quality[concepts].mean()
     assert difference == pytest.approx(0.7)
+
+
+def test_later_votes_fill_what_was_missing(tmp_path: Path) -> None:
+    settings = replace(SMALL, missing=0.2)
+    samples = list(choose(settings))
+    planted, file = plant(settings, samples), tmp_path / "later.csv"
+    write_later_votes(file, settings, planted, 100)
+    later = pd.read_csv(file)
+    assert len(later) == 100 and later["rating"].between(1, 5).all()
+    assert not later.duplicated(["sample_id", "annotator_id", "question"]).any()
+    there = (vote(settings, planted, samples) > 0).sum(axis=1)
+    number = pd.DataFrame(there, [sample_id(sample) for sample in samples], list(QUESTIONS))
+    added = pd.crosstab(later["sample_id"], later["question"])
+    assert number.add(added, fill_value=0).to_numpy().max() <= settings.people
 
 
 def test_votes_follow_what_is_planted() -> None:
