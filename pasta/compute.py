@@ -87,9 +87,13 @@ def device_of(module: nn.Module) -> torch.device:
 
 
 def autocast(where: torch.device) -> AbstractContextManager[Any]:
-    """bfloat16 for training and encoders on CUDA, or wherever it is asked for."""
+    """bfloat16 for training and encoders where CUDA computes with it, or is asked for it.
+
+    A V100 has no bfloat16 of its own: it works in float32 unless it is told otherwise.
+    """
     wanted = machine().precision
-    if wanted == "bfloat16" or (wanted == "auto" and where.type == "cuda"):
+    native = where.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    if wanted == "bfloat16" or (wanted == "auto" and native):
         return torch.autocast(where.type, dtype=torch.bfloat16)
     return nullcontext()
 
