@@ -217,6 +217,11 @@ def plant(settings: Settings, samples: list[Sample]) -> Planted:
         zip(backbones, _spread(rng, len(backbones), settings.backbone), strict=True)
     )
     kinds = {"saliency": settings.kind / 2, "concept": -settings.kind / 2}
+    for own in (True, False):  # kinds differ by what is planted, not by the luck of their methods
+        alike = [name.split("/") for name in PUBLISHED if (_method(name) in CONCEPT_METHODS) == own]
+        mean = float(np.mean([of_methods[one] + of_backbones[other] for one, other in alike]))
+        for method in methods:
+            of_methods[method] -= mean * ((method in CONCEPT_METHODS) == own)
 
     def quality(technique: str) -> float:
         method, backbone = technique.split("/")
@@ -265,6 +270,21 @@ def vote(settings: Settings, planted: Planted, samples: list[Sample]) -> NDArray
     return found
 
 
+def write_later_votes(file: Path, settings: Settings, planted: Planted, number: int) -> None:
+    """Write a CSV file of answers that are missing in a release, as somebody gives them later."""
+    samples = list(choose(settings))
+    missing = np.argwhere(vote(settings, planted, samples) == 0)
+    rng = generator(settings.seed, "later votes")
+    chosen = missing[np.sort(rng.permutation(len(missing))[:number])]
+    complete = vote(replace(settings, missing=0.0, votes=None), planted, samples)
+    lines = ["sample_id,annotator_id,question,rating"]
+    for sample, person, question in chosen.tolist():
+        star = complete[sample, person, question]
+        name = sample_id(samples[sample])
+        lines.append(f"{name},later-{person + 1},{QUESTIONS[question]},{star}")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def sample_id(sample: Sample) -> str:
     """``dataset/image/method/backbone``, with the number of the release as the image's name."""
     return f"{sample.dataset}/{sample.image}/{sample.technique}"
@@ -286,6 +306,10 @@ def _spread(rng: np.random.Generator, count: int, deviation: float) -> list[floa
     values = np.linspace(-1, 1, count)
     values = deviation * values / values.std()
     return [float(value) for value in rng.permutation(values)]
+
+
+def _method(technique: str) -> str:
+    return technique.split("/", maxsplit=1)[0]
 
 
 def _image(sample: Sample) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from pasta.studies.ratings.settings import QUESTIONS
 from tests.conftest import contents
 from tests.release_generator import (
     BCOS_VIT,
+    CONCEPT_METHODS,
     DISTANCES,
     FILE,
     TRUE_SIZE,
@@ -24,6 +25,7 @@ from tests.release_generator import (
     plant,
     sample_id,
     vote,
+    write_later_votes,
 )
 
 SMALL = Settings(images=4, techniques=12, size=32)
@@ -85,6 +87,29 @@ def test_the_true_size_is_that_of_the_publication() -> None:
     assert {sample.technique for sample in samples} == set(PUBLISHED)
     stars = vote(TRUE_SIZE, plant(TRUE_SIZE, samples), samples)
     assert (stars > 0).sum() == 633_000
+
+
+def test_kinds_differ_by_what_is_planted() -> None:
+    settings = Settings(images=4, techniques=46, kind=0.7)
+    planted = plant(settings, list(choose(settings)))
+    concepts = [one.split("/")[0] in CONCEPT_METHODS for one in planted.techniques]
+    quality = np.array(list(planted.techniques.values()))
+    difference = quality[~np.array(concepts)].mean() - quality[concepts].mean()
+    assert difference == pytest.approx(0.7)
+
+
+def test_later_votes_fill_what_was_missing(tmp_path: Path) -> None:
+    settings = replace(SMALL, missing=0.2)
+    samples = list(choose(settings))
+    planted, file = plant(settings, samples), tmp_path / "later.csv"
+    write_later_votes(file, settings, planted, 100)
+    later = pd.read_csv(file)
+    assert len(later) == 100 and later["rating"].between(1, 5).all()
+    assert not later.duplicated(["sample_id", "annotator_id", "question"]).any()
+    there = (vote(settings, planted, samples) > 0).sum(axis=1)
+    number = pd.DataFrame(there, [sample_id(sample) for sample in samples], list(QUESTIONS))
+    added = pd.crosstab(later["sample_id"], later["question"])
+    assert number.add(added, fill_value=0).to_numpy().max() <= settings.people
 
 
 def test_votes_follow_what_is_planted() -> None:

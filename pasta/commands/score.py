@@ -60,7 +60,7 @@ def score(
     labels = load_scorer(scorer).card.labels
     listed = list_folder(folder, KNOWN if labels is None else labels.datasets, images, label)
     metric = PastaScore.load(question or MAIN, scorer)
-    scores = _score(metric, listed, signed)
+    scores = score_files(metric, listed, signed)
     report = _report(metric, listed, scores)
     _warn(scores, listed)
     if out is not None:
@@ -75,7 +75,7 @@ def score(
         typer.echo(f"wrote {out}")
 
 
-def _score(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
+def score_files(metric: PastaScore, listed: Listed, signed: bool) -> list[Scores]:
     """Scores of all files, some at a time so that memory does not grow with the folder."""
     import warnings
 

@@ -212,6 +212,7 @@ class PastaScore:
             hint = did_you_mean(question, list(stored.card.questions))
             raise PastaError(f"the scorer has not learned a question {question!r}. {hint}")
         self._column = stored.card.questions.index(question)
+        self.batch_size = batch_size
         self._encode = ExplanationEncoder(encoder, stored.card.preprocessing, batch_size)
 
     @classmethod
