@@ -14,7 +14,7 @@ from pasta.applications.backbones import ALL, Backbones, run_backbones
 from pasta.applications.examples import run_examples
 from pasta.applications.mixture import ELSEWHERE, MEAN, run_mixture
 from pasta.applications.pareto import run_pareto
-from pasta.applications.prepared.base import why_nothing
+from pasta.applications.prepared.base import groups_with_new_images, why_nothing
 from pasta.applications.report_pictures import (
     backbones_sheet,
     before_after,
@@ -176,7 +176,8 @@ def _mix(project: Project, _: Run) -> Outcome:
     backbones = list(dict.fromkeys([settings.mixture.backbone, *settings.pareto.backbones]))
     maps = set(scores.loc[scores["kind"] == "saliency", "backbone"])
     known = [one for one in backbones if one in maps] or backbones
-    measured = read_faithfulness(scores, groups, known)
+    required = bool(groups_with_new_images(groups))
+    measured = read_faithfulness(scores, groups, known, required)
     mixed: dict[str, dict[str, pd.DataFrame]] = {}
     for name, folder in project.scorers.items():
         own = _scored(project, settings.question, folder) if mixed else scores

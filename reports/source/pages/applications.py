@@ -38,6 +38,12 @@ FAMILIES = {"activation": "activation-based", "perturbation": "perturbation-base
 SEARCH, EACH = "search", "best of each image"
 LIME, WIDTH = "lime/resnet50", re.compile(r"^kernel_width ([0-9.]+)$")
 _TABLE_23 = "pasta_v1_table23_lime_kernel_width"
+_NOT_RUN = {  # what is said where nobody knows why
+    "backbones": "they were not compared",
+    "pareto": "it was not computed",
+    "steering": "it was not computed",
+    "tuning": "nothing was tuned",
+}
 _GROUPS = {
     "best": "highest predicted scores",
     "worst": "lowest predicted scores",
@@ -93,8 +99,8 @@ def applications_report(
         "tuning": _describe_tuning(tuning, up),
         "examples": _describe_examples(mixture),
         "reasons": {
-            name: why_missing(tables.get(name, mixture), name, otherwise="it was not computed")
-            for name in ("backbones", "pareto", "steering", "tuning")
+            name: why_missing(tables.get(name, mixture), name, otherwise=words)
+            for name, words in _NOT_RUN.items()
         },
         "beside": _describe_beside(tables),
         "paper": {

@@ -396,7 +396,13 @@ def _describe_favourites(tables: Tables) -> Values:
     top = select_known(tables, "top_techniques")
     if top.empty:
         return _lack(tables, "top_techniques")
-    return describe_favourites(top) | {"figure": favourites_figure(top)}
+    return describe_favourites(top) | {"figure": favourites_figure(top, _unit(top))}
+
+
+def _unit(top: pd.DataFrame) -> str:
+    """Whose favourites are counted: images stand for annotators who are not known."""
+    notes = top["note"] if "note" in top else pd.Series(dtype=str)
+    return "image" if notes.astype(str).str.contains("anonymous").any() else "annotator"
 
 
 def describe_favourites(top: pd.DataFrame) -> Values:
@@ -404,6 +410,7 @@ def describe_favourites(top: pd.DataFrame) -> Values:
     lead, best = top.iloc[0], top.head(TOP)
     return {
         "n": len(top),
+        "unit": _unit(top),
         "all": len(top) <= TOP,
         "lead": {
             "technique": technique_name(lead["technique"]),

@@ -80,11 +80,11 @@ def panels_figure(
     return figure
 
 
-def favourites_figure(top: pd.DataFrame) -> Figure | None:
+def favourites_figure(top: pd.DataFrame, unit: str = "annotator") -> Figure | None:
     """How many annotators have a technique among their best (P1 Figure 10), most frequent first.
 
     ``top`` has the columns technique, kind, n, count; techniques that nobody has there are left
-    out.
+    out. ``unit`` says who has favourites.
     """
     known = top[top["count"] > 0] if len(top) else top
     if known.empty:
@@ -100,7 +100,7 @@ def favourites_figure(top: pd.DataFrame) -> Figure | None:
         panel.set_yticks(height, [technique_name(key, short=True) for key in known["technique"]])
         _bare(panel, len(known))
         panel.set_xlim(0, max(float(known["n"].max()) + 0.8, 1))
-        panel.set_xlabel("annotators who have it among their favourites")
+        panel.set_xlabel(f"{unit}s that have it among their favourites")
         _kind_words(panel, known["kind"])
     return figure
 

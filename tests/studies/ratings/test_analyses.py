@@ -572,11 +572,19 @@ def test_orders_of_techniques_and_counts_of_people_need_people(study: Frames) ->
     ratings, people, samples = study
     assert people is not None and samples is not None
     shown = samples.assign(method=["gradcam", "lime"] * (len(samples) // 2), backbone="resnet50")
-    hidden = people.assign(anonymous=True)
-    found = preference_tables(ratings, shown, annotators=hidden, resamples=20)
+    hidden, nowhere = people.assign(anonymous=True), shown.drop(columns="image_id")
+    found = preference_tables(ratings, nowhere, annotators=hidden, resamples=20)
     assert len(found["technique_scores"]) and len(found["kinds"])
     for name in ("top_techniques", "ranking", "critical_difference"):
         assert found[name].empty and "anonymous" in whys(found)[name]
+    images = [f"{number // 2}" for number in range(len(shown))]  # two techniques explain each
+    found = preference_tables(
+        ratings, shown.assign(dataset="coco", image_id=images), annotators=hidden, resamples=20
+    )
+    for name in ("top_techniques", "ranking"):
+        assert set(found[name]["technique"]) == {"gradcam/resnet50", "lime/resnet50"}
+        assert "images stand for annotators" in whys(found)[name]
+    assert (found["top_techniques"]["n"] == len(shown) // 2).all()
     counts = dataset_tables(votes=ratings, annotators=hidden)
     assert counts["questions"]["annotators"].isna().all()
     assert "annotators" not in set(counts["study"]["what"])

@@ -49,6 +49,7 @@ NO_RATINGS = "there are no ratings"
 NO_TECHNIQUES = "no rated sample has a known technique (method and backbone)"
 NO_KINDS = "no rated sample has a known kind of explanation"
 NO_BACKBONES = "no rated saliency explanation has a known backbone"
+OVER_IMAGES = "votes are anonymous: images stand for annotators"
 
 
 _NO_RANKS = empty_table("annotator_id", "question", "item", numbers=["position"])
@@ -94,7 +95,8 @@ def preference_tables(
         - ``technique_scores``: mean mode of each technique and dimension (P1, Table 12)
         - ``kinds``, ``kind_differences``: saliency and concepts per question (P1, Figure 3a)
         - ``backbones``, ``backbone_differences``: saliency methods (P1, Figure 3b)
-        - ``top_techniques``: who is how often among an annotator's best twelve (P1, Figure 10)
+        - ``top_techniques``: who is how often among an annotator's best twelve (P1, Figure 10);
+          where all votes are anonymous, an image's (the ranking likewise), and ``note`` says so
         - ``ranking``: the ordinal model's order with intervals; ``rank_bradley_terry`` is a
           technique's place by that other model
         - ``critical_difference``: mean ranks over annotators, Friedman, Nemenyi
@@ -110,6 +112,8 @@ def preference_tables(
     no_backbones = _lack(votes, saliency["backbone"], NO_BACKBONES)
     people = votes_of_people(votes, annotators)
     anonymous = some_anonymous(votes, people)
+    over_images = people.empty and bool(rated["image"].notna().any())
+    judged = votes_by_image(votes, shown, categories) if over_images else people
     nothing, all_of_it = (NO_VOTES, NO_SAMPLES), (votes, shown)
     # Of nothing, the functions make tables without rows that have their columns all the same.
     of_techniques = nothing if no_techniques else all_of_it
@@ -122,7 +126,7 @@ def preference_tables(
         "backbones": scores_by(*of_backbones, **backbone),
         "backbone_differences": score_differences(*of_backbones, **backbone),
         **technique_orders(
-            *(nothing if no_techniques or people.empty else (people, shown)),
+            *(nothing if no_techniques or judged.empty else (judged, shown)),
             directions,
             categories=categories,
         ),
@@ -131,12 +135,18 @@ def preference_tables(
     lacks = dict.fromkeys(("kinds", "kind_differences"), no_kinds)
     lacks |= dict.fromkeys(("backbones", "backbone_differences"), no_backbones)
     lacks |= dict.fromkeys(ORDERS, no_techniques or anonymous)
+    if over_images and not no_techniques:
+        for name in ("top_techniques", "ranking"):
+            tables[name]["note"] = OVER_IMAGES
+            lacks[name] = ""
     lacks["technique_scores"] = no_techniques
     partly = {
         "technique_scores": some_unknown(rated["technique"], "technique"),
         "kinds": some_unknown(rated["kind"], "kind of explanation"),
         "backbones": some_unknown(saliency["backbone"], "backbone"),
     }
+    if over_images and not no_techniques:
+        partly |= dict.fromkeys(("top_techniques", "ranking"), OVER_IMAGES)
     more = [(name, why) for name, why in partly.items() if why]
     return add_missing(list_missing(tables, lacks), more)
 
@@ -152,6 +162,19 @@ def label_samples(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> 
     return label_units(generic(ratings), categories).rename_axis(
         index="sample_id", columns="question"
     )
+
+
+def votes_by_image(
+    ratings: pd.DataFrame, samples: pd.DataFrame, categories: Sequence[int] = LIKERT
+) -> pd.DataFrame:
+    """Images in the place of annotators, where nobody knows who voted.
+
+    The label of a sample is the vote of its image; samples without a known image are left out.
+    """
+    labels = label_samples(ratings, categories)
+    votes = labels.reset_index().melt("sample_id", var_name="question", value_name="rating")
+    votes["annotator_id"] = votes["sample_id"].map(describe_samples(samples)["image"])
+    return votes.dropna(subset=["rating", "annotator_id"]).reset_index(drop=True)
 
 
 def technique_scores(
