@@ -135,6 +135,7 @@ NOT_CALLED = {
     "gallery": {"drawing", "splitting"},
     "votes": {"simulating"},
     "applications": {"explaining"},
+    "timing": {"explaining"},
 }
 
 
