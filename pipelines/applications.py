@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pasta.applications.run import Project, run_application
+from pasta.compute import limit_threads
 from pasta.config import load_params
 from pasta.layout import groups
 from pasta.paths import DATA, project_root
@@ -19,6 +20,7 @@ def main(
     name: Annotated[str, typer.Argument(help="mixture, steering, backbones or tuning")],
 ) -> None:
     """Ask the public scorer about stored and prepared explanations."""
+    limit_threads()
     root, params = project_root(), load_params()
     project = Project(groups(params), params, root / DATA)
     out = root / DATA / "applications" / name
