@@ -77,7 +77,7 @@ class Params(Section):
     seeds: SeedParams
     image_size: Annotated[int, Field(ge=32, le=1024)]
     datasets: dict[str, DatasetParams]
-    release: ReleaseParams = ReleaseParams()  # where datasets of the source `released` are
+    release: ReleaseParams  # where datasets of the source `released` are
     clip: ClipParams
     groups: dict[str, str]  # of classifiers, with the dataset of each
     models: dict[str, ModelsParams]  # of each group

@@ -33,7 +33,8 @@ def main() -> None:
         ) as run,
         lines("embeddings") as say,
     ):
-        seconds = embed_groups(every, variants(settings, params.seeds.training), root, say)
+        ways = variants(settings, params.seeds.training)
+        seconds = embed_groups(every, ways, root, say, params)
         run.log_metrics({"seconds": float(seconds["seconds"].sum())})
         run.log_table(seconds, "seconds.csv")
 

@@ -146,7 +146,7 @@ def application_metrics(name: str, found: Mapping[str, pd.DataFrame]) -> dict[st
 
     In predicted stars (score), in faithfulness and, with simulated raters, in true quality.
     """
-    if "missing" in found:
+    if set(found) == {"missing"}:
         return {}
     match name:
         case "mixture":
@@ -193,11 +193,22 @@ def _mix(project: Project, _: Run) -> Outcome:
         "scores": scores,
         "faithfulness": measured,
         **mixed[params.scoring.public.scorer],
-        **run_pareto(scores, measured, settings, seed),
+        **_front(scores, measured, project),
         **run_examples(asked, store.read(labels, LABELS), settings),
         "beside": _beside({name: own["comparison"] for name, own in mixed.items()}),
     }
     return found, mixture_pictures(found, Shelves(groups))
+
+
+def _front(
+    scores: pd.DataFrame, measured: pd.DataFrame, project: Project
+) -> Mapping[str, pd.DataFrame]:
+    """Techniques by faithfulness and score, or why nobody knows how faithful they are."""
+    if measured["faithfulness"].notna().any():
+        params = project.params
+        return run_pareto(scores, measured, params.applications, params.seeds.analysing)
+    why = "how faithful an explanation is can only be measured where its classifier is"
+    return {"missing": pd.DataFrame([{"section": "pareto", "why": why}])}
 
 
 def _scored(project: Project, question: str, scorer: Path) -> pd.DataFrame:

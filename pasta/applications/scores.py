@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasta import store, tables
+from pasta.applications.prepared.base import groups_with_new_images
 from pasta.applications.simulated_judge import planted_quality
 from pasta.config import Params
 from pasta.embedding import inputs
@@ -157,7 +158,7 @@ def read_faithfulness(
     files = [group.metrics / "metric_values.parquet" for group in groups]
     table = pd.concat([store.read(file, tables.METRIC_VALUES) for file in files])
     own = table[table["metric"] == METRIC].drop_duplicates("sample_id").set_index("sample_id")
-    if own.empty:
+    if own.empty and groups_with_new_images(groups):
         raise PastaError(
             f"{files[0]}: {METRIC} is not measured; name it in metrics.names and "
             "`dvc repro measure`"

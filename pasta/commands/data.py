@@ -24,8 +24,42 @@ app.command()(boxes)
 app.command()(split)
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, or yours")
+    str,
+    typer.Argument(
+        metavar="NAME", help="catsdogscars, pascalpart, monumai, coco, yours, or pasta (a release)"
+    ),
 ]
+
+
+RELEASE = "pasta"  # rated explanations of several datasets
+DESCRIPTION = """\
+Rated explanations come in as a folder, a release:
+
+{layout}
+
+Every entry of human_annotations.json is an object with
+
+  img, explication, activations   paths below ROOT of the image, of the picture that people saw, and
+                                  of the map (.npy, height x width of the image; signed or not) or
+                                  the concepts (.json, {{"wheel": 0.8, ...}})
+  GTclass, predictedclass         the true class and the one that is explained, by the vocabulary
+  Annotation                      a list with an object for each vote, such as {{"Q1": 4, "Q3": 2}};
+                                  "annotator" may say whose it is
+  sample_id                       optional: dataset/image/method/backbone. Without it the picture's
+                                  name {{dataset}}_{{image_id}}_{{technique}}.png says it, with a
+                                  number of the released PASTA dataset (`pasta techniques`)
+  imgpertubated, explicationpertubated, activationspertubated
+                                  optional: the same three of a perturbed copy (spelt so)
+
+Datasets are {datasets}, or your own: a file with its classes and concepts in
+pasta/datasets/vocabularies. techniques.json says of techniques that are not known here
+{{"mine/resnet50": {{"title": "Mine", "sign": "signed"}}}} (or "positive").
+
+  pasta data check pasta --root ROOT            opens every file and says what is wrong
+  pasta profile use released --root ROOT        takes it up; --lenient leaves broken entries out
+  dvc repro                                     embeddings, labels, score, analyses and reports
+
+Later votes are added by `pasta study ratings import FILE`."""
 
 
 @app.command()
@@ -35,7 +69,13 @@ def check(
         Path | None, typer.Option(metavar="FOLDER", help="where the original files are")
     ] = None,
 ) -> None:
-    """Say what is there and what is missing: the originals below ROOT, and the built tables."""
+    """Say what is there and what is missing: the originals below ROOT, and the built tables.
+
+    `pasta data check pasta --root FOLDER` opens every file of a release of rated explanations.
+    """
+    if name == RELEASE:
+        _check_release(root)
+        return
     from pasta.commands.show import STATES, console, print_table
     from pasta.config import load_params
     from pasta.datasets.vocabulary import vocabulary
@@ -69,17 +109,70 @@ def fetch(
         str | None, typer.Option(metavar="NAME", help="pascalpart: semantic, with merged parts")
     ] = None,
 ) -> None:
-    """Download the originals from their official source, with resume and checksums."""
+    """Download the originals from their official source, with resume and checksums.
+
+    `pasta data fetch pasta` loads the released PASTA dataset: rated explanations, with their images
+    and votes, from the Hugging Face hub.
+    """
     from pasta.commands.show import console
     from pasta.datasets.files.fetch import fetch as download
     from pasta.datasets.vocabulary import vocabulary
     from pasta.paths import DATA, project_root
 
-    vocabulary(name)
     target = root or project_root() / DATA / "raw" / name
+    if name == RELEASE:
+        from pasta.datasets.files.hub import fetch_release
+
+        folder = fetch_release(target)
+        console().print(f"[green]ready[/] {folder}", soft_wrap=True)
+        console().print(f"`pasta profile use released --root {folder}` takes it up", soft_wrap=True)
+        return
+    vocabulary(name)
     for file in download(name, target, edition):
         console().print(f"[green]ready[/] {file}")
     console().print(f"`pasta data check {name} --root {target}` looks at what came.")
+
+
+@app.command()
+def describe() -> None:
+    """Say what a folder must hold so that rated explanations, anybody's, can be used here."""
+    from pasta.datasets.released import LAYOUT
+    from pasta.datasets.vocabulary import VOCABULARIES
+
+    typer.echo(f"{DESCRIPTION.format(layout=LAYOUT, datasets=', '.join(VOCABULARIES))}")
+
+
+def _check_release(root: Path | None) -> None:
+    """Read every file of a release, as the stages will."""
+    from pasta.commands.show import STATES, console, print_table
+    from pasta.config import load_params
+    from pasta.datasets.released import read_release
+    from pasta.explanations.released import find_problems
+    from pasta.paths import project_root
+
+    settings = load_params().release
+    folder = root or project_root() / settings.root
+    release = read_release(folder, lenient=True)
+    problems = [*release.left_out, *find_problems(release)]
+    datasets = dict.fromkeys(entry.dataset for entry in release.entries)
+    rows = []
+    for name in datasets:
+        own = release.of(name)
+        maps = sum(entry.kind == "saliency" for entry in own)
+        copies = sum(entry.copy is not None for entry in own)
+        seen = sum(entry.picture is not None for entry in own)
+        images = len({entry.image_id for entry in own})
+        rows.append((name, images, len(own), maps, len(own) - maps, seen, copies))
+    columns = ("dataset", "images", "explanations", "maps", "concepts", "pictures", "copies")
+    print_table(f"Release in {folder}", columns, rows, numbers=columns[1:])
+    for problem in problems:
+        state = STATES["problem"]
+        console().print(f"{state} ", end="")
+        console().print(str(problem), markup=False, highlight=False, soft_wrap=True)
+    if problems:
+        console().print(f"{len(problems):,} entries cannot be used; `--lenient` leaves them out")
+        raise typer.Exit(1)
+    console().print(f"`pasta profile use released --root {folder}` takes it up", soft_wrap=True)
 
 
 @app.command()

@@ -31,5 +31,5 @@ class DatasetParams(Section):
 class ReleaseParams(Section):
     """Rated explanations that were made elsewhere, see pasta.datasets.released."""
 
-    root: str = "pipelines/release"  # the folder; what it holds is an input of the pipeline
+    root: str  # the folder; what it holds is an input of the pipeline
     lenient: bool = False  # leave entries out that cannot be used, and say so

@@ -5,9 +5,10 @@ The appendix leaves open what is filled in here:
 
 * *Variance* (Eqs. 16 and 17): how much the explanation changes when the image is augmented,
   averaged over pixels or concepts and divided by the explanation's mean, of absolute values because
-  signed explanations have means near zero. The three sets of augmentations are the image with its
-  light copy, with its strong copy, and with both: their explanations are stored already, so nothing
-  has to be explained again. As in the equations a moved image is not moved back.
+  signed explanations have means near zero. The three sets of augmentations are those of
+  :mod:`pasta.embedding.augmented`, whose images are explained again, or (``copies``) the image with
+  its light copy, with its strong copy, and with both: their explanations are stored already. As in
+  the equations a moved image is not moved back.
 * *Complexity* (Eq. 18): the share of the variance in the leading principal components of a
   technique's explanations of one dataset, at three ranks. Techniques are taken one by one, since
   their explanations differ in length.
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,17 +34,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from pasta import store, tables
+from pasta.config import Params
+from pasta.embedding.augmented import augmented_variances, variance
 from pasta.embedding.settings import HandcraftedParams
 from pasta.embedding.stored import HANDCRAFTED, Floats, techniques_of
+from pasta.errors import PastaError
 from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 
 Numbers = NDArray[np.float64]
 NAMES = (
-    "variance_light",
-    "variance_strong",
-    "variance_both",
+    "variance_first",
+    "variance_second",
+    "variance_third",
     "complexity_low",
     "complexity_middle",
     "complexity_high",
@@ -51,19 +56,6 @@ NAMES = (
     "accuracy_support_vectors",
 )
 SETS = ((0, 1), (0, 2), (0, 1, 2))  # of original, light copy, strong copy
-
-
-def variance(explanations: Numbers) -> Numbers:
-    """Variance under augmentation, for each explanation (P1, Eqs. 16 and 17).
-
-    ``explanations`` is augmentations x n x length; a row without any attribution gives NaN.
-    """
-    values = np.asarray(explanations, dtype=np.float64)
-    spread = values.var(axis=0).mean(1)
-    mean = np.abs(values).mean((0, 2))
-    result = np.full(len(mean), np.nan)
-    np.divide(spread, mean, out=result, where=mean > 0)
-    return result
 
 
 def coordinates(explanations: Numbers) -> Numbers:
@@ -158,12 +150,16 @@ CLASSIFIERS: tuple[Classifier, ...] = (logistic, gaussian, support_vectors)
 
 
 def features(
-    explanations: Numbers, labels: NDArray[Any], ok: NDArray[np.bool_], settings: HandcraftedParams
+    explanations: Numbers,
+    labels: NDArray[Any],
+    ok: NDArray[np.bool_],
+    settings: HandcraftedParams,
+    changing: Numbers | None = None,
 ) -> Floats:
     """The nine numbers (n x 9) of one technique's explanations of one dataset.
 
     ``explanations`` is 3 (original, light, strong) x n x length; rows that are not ``ok`` become
-    NaN and are not looked at.
+    NaN and are not looked at. ``changing`` has variances (n x 3) that are known already.
     """
     result = np.full((len(labels), len(NAMES)), np.nan, dtype=np.float32)
     if not ok.any():
@@ -172,13 +168,26 @@ def features(
     points = coordinates(chosen[0])
     common = [complexity(points, rank) for rank in settings.ranks]
     common += accuracies(points, labels[ok], settings)
-    changing = [variance(chosen[list(members)]) for members in SETS]
-    result[ok] = np.column_stack([*changing, np.tile(common, (int(ok.sum()), 1))])
+    if changing is None:
+        moved = np.column_stack([variance(chosen[list(members)]) for members in SETS])
+    else:
+        moved = changing[ok]
+    result[ok] = np.column_stack([moved, np.tile(common, (int(ok.sum()), 1))])
     return result
 
 
-def handcrafted_features(group: Group, settings: HandcraftedParams) -> dict[str, Floats]:
-    """The features of a group's explanations, by ``method.backbone``, like an encoder's vectors."""
+def handcrafted_features(
+    group: Group, settings: HandcraftedParams, params: Params | None = None, root: Path = Path()
+) -> dict[str, Floats]:
+    """The features of a group's explanations, by ``method.backbone``, like an encoder's vectors.
+
+    ``params`` and the ``root`` of the project are needed where images are explained again.
+    """
+    again = {}
+    if settings.augmentations == "explained":
+        if params is None:
+            raise PastaError("explaining augmented images needs the parameters of the project")
+        again = augmented_variances(group, settings, params, root)
     stored = StoredExplanations(group.explanations)
     perturbed = store.read(group.explanations / "perturbed.parquet", tables.PERTURBED)
     copies = [
@@ -191,7 +200,7 @@ def handcrafted_features(group: Group, settings: HandcraftedParams) -> dict[str,
         explanations = _all_three(stored, technique, rows, copies)
         labels, ok = rows["predicted"].to_numpy(str), (rows["status"] == "ok").to_numpy(bool)
         name = f"{technique.method}.{technique.backbone}"
-        found[name] = features(explanations, labels, ok, settings)
+        found[name] = features(explanations, labels, ok, settings, again.get(technique))
     return found
 
 
@@ -207,8 +216,18 @@ def _all_three(
     rows: pd.DataFrame,
     copies: Sequence[pd.DataFrame],
 ) -> Numbers:
-    """Explanations of originals, light and strong copies; those that are no numbers are NaN."""
-    parts = [rows, *(copy.loc[rows["sample_id"]] for copy in copies)]
+    """Explanations of originals, light and strong copies; those that are no numbers are NaN.
+
+    Where a release has no such copy the original stands for it: no change is known.
+    """
+    own = rows.set_index("sample_id")[["row", "status"]]
+    parts = [
+        rows,
+        *(
+            pd.concat([copy[["row", "status"]], own[~own.index.isin(copy.index)]]).loc[own.index]
+            for copy in copies
+        ),
+    ]
     places = [part["row"].tolist() for part in parts]
     if technique.kind == "concept":
         values = stored.concepts(technique)[1]

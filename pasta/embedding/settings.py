@@ -9,12 +9,19 @@ from pydantic import Field
 from pasta.sections import Count, Fraction, Positive, Section
 
 Three = Annotated[tuple[Count, ...], Field(min_length=3, max_length=3, strict=False)]
+Magnitudes = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1, strict=False)
+]
 Folds = Annotated[int, Field(ge=2)]
 
 
 class HandcraftedParams(Section):
     """The criteria of P1's Appendix D, which leaves these numbers open."""
 
+    # What an explanation's variance is taken over: its stored perturbed copies, or images with
+    # Gaussian noise, other sharpness and other brightness, explained again (needs classifiers).
+    augmentations: Literal["copies", "explained"] = "copies"
+    magnitudes: Magnitudes = (0.25, 0.5)  # of each of the three sets that are explained again
     ranks: Three = (1, 10, 50)  # leading eigenvalues whose share of the variance is a criterion
     components: Count = 50  # principal components that the classifiers see
     folds: Folds = 5  # of the cross-validation that measures their accuracy

@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from pasta import compute
+from pasta.config import Params
 from pasta.datasets.files.images import decode
 from pasta.datasets.stored import IMAGES, StoredDataset, open_dataset
 from pasta.datasets.vocabulary import readable
@@ -168,6 +169,7 @@ class EmbedUnit:
     kind: str  # saliency, concept, handcrafted or given
     settings: EmbeddingParams
     root: Path  # of the project
+    params: Params | None = None  # of it, for those who explain again
 
     @property
     def name(self) -> str:
@@ -176,10 +178,17 @@ class EmbedUnit:
 
 
 def embed_groups(
-    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path, say: Say = silent
+    groups: Sequence[Group],
+    variants: Sequence[EmbeddingParams],
+    root: Path,
+    say: Say = silent,
+    params: Params | None = None,
 ) -> pd.DataFrame:
-    """Write the vectors of all explanations in every way; returns the seconds of each unit."""
-    units = units_of(groups, variants, root)
+    """Write the vectors of all explanations in every way; returns the seconds of each unit.
+
+    ``params`` are needed where handcrafted features are of images that are explained again.
+    """
+    units = units_of(groups, variants, root, params)
     inputs = [folder for group in groups for folder in (group.explanations, group.images)]
     inputs += [root / place for place in (FOLDER, VECTORS) if (root / place).is_dir()]
     spent = []
@@ -194,11 +203,14 @@ def embed_groups(
 
 
 def units_of(
-    groups: Sequence[Group], variants: Sequence[EmbeddingParams], root: Path
+    groups: Sequence[Group],
+    variants: Sequence[EmbeddingParams],
+    root: Path,
+    params: Params | None = None,
 ) -> list[EmbedUnit]:
     """What is to be done; variants that show the same of a kind of explanation are one."""
     return [
-        EmbedUnit(group, kind, settings, root)
+        EmbedUnit(group, kind, settings, root, params if kind == HANDCRAFTED else None)
         for kind, settings in different_ways(variants)
         for group in groups
     ]
@@ -219,7 +231,7 @@ def embed_unit(unit: EmbedUnit) -> Arrays:
     started = time.perf_counter()
     known: dict[str, Any] = {}
     if unit.kind == HANDCRAFTED:
-        found = handcrafted_features(unit.group, unit.settings.handcrafted)
+        found = handcrafted_features(unit.group, unit.settings.handcrafted, unit.params, unit.root)
         known = {"encoder": identity(unit.settings.handcrafted)}
     elif unit.kind == GIVEN:
         name = unit.settings.weights

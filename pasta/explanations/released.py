@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -27,6 +27,7 @@ from pasta import store
 from pasta.datasets.files.images import SUFFIXES, fit, fit_map
 from pasta.datasets.released import Entry, ForeignError, Problem, Release, read_picture, refuse
 from pasta.datasets.stored import StoredDataset
+from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import scaled, statuses
 from pasta.explanations.catalog import METHODS
@@ -218,7 +219,8 @@ def read_technique(unit: Reading) -> Read:
         originals[entry] = original
     values, names = _stack(unit, [*originals.values(), *copies.values()])
     halves, scales = scaled(values)
-    known = (tuple(originals), tuple(copies), halves, names, tuple(statuses(values)), scales)
+    told = tuple(statuses(values)) if len(values) else ()
+    known = (tuple(originals), tuple(copies), halves, names, told, scales)
     return Read(*known, coloured, tuple(problems))
 
 
@@ -250,7 +252,11 @@ def explain_released(
         Entries cannot be used, unless it is ``lenient``. Nothing is stored then.
     """
     name = dataset.vocabulary.dataset
-    units, problems = plan_readings(release, dataset)
+    frame = dataset.images
+    columns = (frame["image_id"], frame["width"], frame["height"])
+    sizes = {str(one): (int(wide), int(high)) for one, wide, high in zip(*columns, strict=True)}
+    side = dataset.pixels.shape[1]
+    units, problems = plan_readings(release.root, release.of(name), sizes, name, side)
     facts = read_facts(release.root)
     entries = sum(len(unit.entries) for unit in units)
     shelf = _Shelf(dataset, release.root)
@@ -274,20 +280,22 @@ def explain_released(
     return tuple(problems)
 
 
-def plan_readings(release: Release, dataset: StoredDataset) -> tuple[list[Reading], list[Problem]]:
-    """The entries of each technique in the order of the images, and what no reading can mend."""
-    frame = dataset.images
-    sizes = {
-        str(name): (int(width), int(height))
-        for name, width, height in zip(
-            frame["image_id"], frame["width"], frame["height"], strict=True
-        )
-    }
+def plan_readings(
+    root: Path,
+    entries: Sequence[Entry],
+    sizes: Mapping[str, tuple[int, int]],
+    dataset: str,
+    side: int,
+) -> tuple[list[Reading], list[Problem]]:
+    """The entries of each technique in the order of the images, and what no reading can mend.
+
+    ``sizes`` are width and height of each image; ``side`` is that of stored maps.
+    """
     order = {name: place for place, name in enumerate(sizes)}
     problems: list[Problem] = []
     first: dict[str, Entry] = {}
     by_technique: dict[str, list[Entry]] = defaultdict(list)
-    for entry in release.of(dataset.vocabulary.dataset):
+    for entry in entries:
         try:
             sample = sample_id(entry)
             if entry.image_id not in sizes:
@@ -312,13 +320,13 @@ def plan_readings(release: Release, dataset: StoredDataset) -> tuple[list[Readin
         by_technique[technique_key(entry)].append(entry)
     readings = [
         Reading(
-            release.root,
+            root,
             key,
             own[0].kind,
             tuple(sorted(own, key=lambda entry: order[entry.image_id])),
             {entry.image_id: sizes[entry.image_id] for entry in own},
-            dataset.vocabulary.concepts,
-            dataset.pixels.shape[1],
+            vocabulary(dataset).concepts,
+            side,
         )
         for key, own in by_technique.items()
     ]
@@ -439,9 +447,22 @@ def _stack(unit: Reading, every: Sequence[Any]) -> tuple[Floats, tuple[str, ...]
     return np.array(values, dtype=np.float32).reshape(len(every), len(names)), names
 
 
-def list_problems(release: Release, dataset: StoredDataset) -> Iterator[Problem]:
-    """Everything that would be left out, for a check; every file is opened."""
-    units, problems = plan_readings(release, dataset)
-    yield from problems
-    for unit in units:
-        yield from read_technique(unit).problems
+def find_problems(release: Release) -> list[Problem]:
+    """Everything that the stages `images` and `explain` would stop at; every file is opened."""
+    problems: list[Problem] = []
+    with bar("files of the release", len(release.entries), "explanations") as line:
+        for dataset in dict.fromkeys(entry.dataset for entry in release.entries):
+            entries = release.of(dataset)
+            sizes: dict[str, tuple[int, int]] = {}
+            for entry in {one.image_id: one for one in reversed(entries)}.values():
+                try:
+                    sizes[entry.image_id] = read_picture(release.root, entry.image).size
+                except ForeignError as error:
+                    problems.append(error.at(entry.place))
+            known = [entry for entry in entries if entry.image_id in sizes]
+            units, wrong = plan_readings(release.root, known, sizes, dataset, 1)
+            problems += wrong
+            for _, read in map_units(read_technique, units, little=len(known) <= _LITTLE):
+                problems += read.problems
+                line.advance(len(read.originals) + len(read.problems))
+    return problems

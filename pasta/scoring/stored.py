@@ -29,7 +29,7 @@ from safetensors.numpy import load, save_file
 
 from pasta import store
 from pasta.embedding import inputs
-from pasta.embedding.settings import EmbeddingParams
+from pasta.embedding.settings import EmbeddingParams, Shown
 from pasta.errors import InputError, PastaError
 from pasta.explanations import rendering
 from pasta.paths import DATA
@@ -58,7 +58,7 @@ class EncoderCard(Section):
 class PreprocessingCard(Section):
     """What the encoder is shown of an explanation; see :class:`EmbeddingParams`."""
 
-    image: Literal["overlay", "masked", "blur"]
+    image: Shown  # "seen": pictures as people saw them; what is scored later is an overlay
     blur: Positive
     text: Literal["sentence", "weighted"]
     n_top: Count

@@ -149,6 +149,7 @@ def write_tables(out: Path, techniques: Sequence[tuple[str, str]], not_ok: str =
                     "changed": False,
                     "status": "ok",
                     "row": place * NUMBER + row,
+                    "copy": (place - 1) * NUMBER + row,
                 }
                 for place, strength in enumerate(("light", "strong"), 1)
             ]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pasta.embedding.augmented import variance
 from pasta.embedding.handcrafted import (
     NAMES,
     accuracies,
@@ -16,7 +17,6 @@ from pasta.embedding.handcrafted import (
     handcrafted_features,
     identity,
     stratified_folds,
-    variance,
 )
 from pasta.seeds import generator
 from tests.embedding.small import NUMBER, change_map, settings, write_group
@@ -115,7 +115,7 @@ def test_a_copy_without_numbers_makes_only_its_variances_missing() -> None:
     values[1, 4] = np.nan  # the light copy
     found = features(values, LABELS, np.ones(6, bool), CHOSEN)
     missing = [NAMES[column] for column in np.flatnonzero(np.isnan(found[4]))]
-    assert missing == ["variance_light", "variance_both"]
+    assert missing == ["variance_first", "variance_third"]
     assert np.isfinite(np.delete(found, 4, axis=0)).all()
 
 

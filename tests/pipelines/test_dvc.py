@@ -41,7 +41,6 @@ PLUMBING = [
             ),
             *(
                 "name_clash",
-                "text_files",
                 "paths",
                 "pinned",
                 "processes",

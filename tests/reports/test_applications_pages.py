@@ -323,4 +323,4 @@ def test_examples_have_a_sheet_for_each_question(tables: Tables) -> None:
     both = own | {"examples": pd.concat([own["examples"], third])}
     document = report({"mixture": both}, {}, True)
     assert [part["question"] for part in document.content["examples"]] == ["Q1", "Q3"]
-    assert "votes on Q3" in " ".join(printed(document).split())
+    assert "Votes and predicted stars on Q3" in " ".join(printed(document).split())

@@ -58,7 +58,7 @@ def quiet(name: str, words: str) -> None:
 def test_each_step_is_measured_on_its_own_explanations(
     group: Group, tmp_path: Path, slow: Slow
 ) -> None:
-    found = measure_seconds([group], settings(), scoring(100), tmp_path, quiet)
+    found = measure_seconds([group], settings(), scoring(100), tmp_path, 0, quiet)
     assert list(found.columns) == list(COLUMNS)
     assert found["step"].tolist() == ["embedding", "training", "inference"]
     assert set(found["device"]) == {"cpu"} and set(found["encoder"]) == {"counting"}
@@ -72,6 +72,12 @@ def test_each_step_is_measured_on_its_own_explanations(
     assert found["seconds"][0] >= 4 * NAP
     assert found["seconds"][2] < NAP  # the last technique has no pictures
     assert slow.pictures == 1 + 2 * NUMBER - 1
+
+
+def test_given_vectors_have_no_seconds(group: Group, tmp_path: Path) -> None:
+    given = settings(encoder="given", weights="mine")
+    found = measure_seconds([group], given, scoring(100), tmp_path, 0, quiet)
+    assert list(found.columns) == list(COLUMNS) and found.empty
 
 
 def test_enough_techniques_are_taken_and_no_more(group: Group) -> None:

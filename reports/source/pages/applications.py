@@ -13,7 +13,7 @@ from pasta.explanations.techniques import METHOD_TITLES
 from pasta.studies.ratings.protocol import Protocol
 from reports.source.format import cells, count, interval, listed, number, share, signed, whole
 from reports.source.names import dataset_name, model_name, scorer_name, technique_name
-from reports.source.pages.parts import Tables, find_row, select, table
+from reports.source.pages.parts import Tables, find_row, select, table, why_missing
 from reports.source.plots.applications import (
     backbone_figure,
     comparison_figure,
@@ -92,6 +92,10 @@ def applications_report(
         "steering": describe_steering(steering, up),
         "tuning": _describe_tuning(tuning, up),
         "examples": _describe_examples(mixture),
+        "reasons": {
+            name: why_missing(tables.get(name, mixture), name, otherwise="it was not computed")
+            for name in ("backbones", "pareto", "steering", "tuning")
+        },
         "beside": _describe_beside(tables),
         "paper": {
             **{name: number(read_printed(name), 4 if "faithful" in name else 2) for name in facts},

@@ -61,6 +61,7 @@ def write_group(
                     "magnitude": 0.5,
                     "changed": False,
                     "row": 3 * place + row,
+                    "copy": 3 * (place - 1) + row,
                     "status": empty.get((name, 3 * place + row), "ok"),
                     **about,
                 }
