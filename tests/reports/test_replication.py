@@ -245,6 +245,11 @@ def test_facts_of_the_study_are_counted() -> None:
     own = labels[labels["sample_id"].isin(concept) & (labels["question"] == "Q1")]
     assert facts["concept_fidelity"] == pytest.approx(own["mode"].mean())
     assert "lowest_accuracy" not in facts
+    made = pd.DataFrame({"perturbation": ["color", "contrast"], "magnitude": [0.1, 0.2]})
+    released = made.assign(perturbation="released", magnitude=np.nan)
+    for perturbed, expected_facts in ((made, [2.0]), (released, [])):
+        found = study_facts(votes, samples, perturbed=perturbed).set_index("fact")["estimate"]
+        assert found.reindex(["perturbations"]).dropna().tolist() == expected_facts
 
 
 def collected(**tables: dict[str, pd.DataFrame]) -> pd.Series:

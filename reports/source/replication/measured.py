@@ -103,8 +103,10 @@ def _others(images: pd.DataFrame | None, perturbed: pd.DataFrame | None) -> list
     rows = []
     if images is not None and len(images):
         rows.append(fact_row("labels", images["label"].nunique()))  # a cat is a cat in two datasets
-    if perturbed is not None and len(perturbed):
-        rows.append(fact_row("perturbations", perturbed["perturbation"].nunique()))
+    if perturbed is not None:
+        # A release has perturbed copies, but does not say how they were made.
+        known = perturbed.loc[perturbed["magnitude"].notna(), "perturbation"]
+        rows += [fact_row("perturbations", known.nunique())] if len(known) else []
     return rows
 
 
