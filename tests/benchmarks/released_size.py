@@ -6,7 +6,7 @@ is a command as a user types it, in a copy of the project. The table has the sec
 those of all processors together and the memory of the largest process, beside what we aim at with
 two cores of our own. Nothing fails because of a time. ::
 
-    python -m tests.benchmarks.released_size WORK                # an hour or less on two free cores
+    python -m tests.benchmarks.released_size WORK
     python -m tests.benchmarks.released_size WORK --images 40    # the same in small
 
 The MLP has ten times the published learning rate in a tenth of the epochs (``--mlp-epochs 600``
