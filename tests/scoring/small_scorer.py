@@ -128,7 +128,7 @@ def make_scorer(
                 0.04,
             ),
             "concept": FamiliarRegion(
-                np.zeros(encoder.width, np.float32), np.eye(encoder.width, dtype=np.float32), 2.0
+                np.zeros(encoder.width, np.float32), np.eye(encoder.width, dtype=np.float32), 50.0
             ),
         },
     }

@@ -20,7 +20,7 @@ from pasta.studies.ratings.rateable import explained
 from pasta.studies.ratings.settings import QUESTIONS
 from pasta.studies.ratings.simulation.quality import measure, overlap, spread
 from pasta.studies.ratings.simulation.study import simulate, simulated_study
-from pasta.studies.ratings.study import ratings
+from pasta.studies.ratings.study import first_answers, ratings
 from pasta.studies.ratings.tables import ANSWERS
 from tests.conftest import ROOT, names
 from tests.studies.ratings.simulation_study import parameters, plan_for
@@ -137,5 +137,5 @@ def test_the_stage_leaves_a_batch_and_what_was_planted_and_no_clock(
     batch = read_batch(study, out[0] / study.simulated_folder)
     assert len(batch["votes"]) == 6 * 5 * len(QUESTIONS)
     imported = settings.model_copy(update={"source": "imported"})
-    nothing = simulated_study([], params.model_copy(update={"annotations": imported}))
+    nothing = first_answers([], params.model_copy(update={"annotations": imported}))
     assert nothing.frames["votes"].empty
