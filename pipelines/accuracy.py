@@ -20,7 +20,9 @@ def main() -> None:
     root, scores = project_root(), collect(groups())
     with store.atomic(root / DATA / "accuracy" / "accuracy.csv") as temporary:
         scores.to_csv(temporary, index=False, lineterminator="\n")
-    drawn = accuracy_figure(scores[scores["measure"] == "accuracy"], BACKBONE_TITLES)
+    trained = set(scores["model"])
+    titles = {name: title for name, title in BACKBONE_TITLES.items() if name in trained}
+    drawn = accuracy_figure(scores[scores["measure"] == "accuracy"], titles)
     with store.atomic(root / FIGURES / "accuracy.svg") as temporary, style():
         # the names of its parts are made on saving
         drawn.savefig(temporary, format="svg", metadata={"Date": None})
