@@ -51,7 +51,7 @@ def mixture_pictures(found: Mapping[str, pd.DataFrame], shelves: Shelves) -> dic
     """Sheets of the mixture, the corners of the Pareto plot, and the examples, by name."""
     drawn = {
         "mixture": mixture_sheet(found["choices"], found["scores"], shelves),
-        "pareto": pareto_sheet(found["placed"], shelves),
+        "pareto": pareto_sheet(found["placed"], shelves) if "placed" in found else None,
         **{
             f"examples-{question}": examples_sheet(own, shelves)
             for question, own in found["examples"].groupby("question", sort=False)
