@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.kappa import bootstrap_kappa, draw_once, kappa_from_sums, sum_by_cluster
 from analysis.reliability import fleiss_kappa, icc, krippendorff_alpha
-from analysis.resampling import Codes, Matrix, percentile_interval
+from analysis.resampling import Matrix, percentile_interval
 from analysis.votes import ALL, LIKERT, MEAN, Votes, modes, modes_without_own, read_votes
+
+Sides = tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]
+_NAMES_AT_ONCE = 32  # of many pairs and millions of votes all at once would fill the memory
 
 
 def agreement_with_mode(
@@ -72,12 +76,12 @@ def agreement_with_mode(
     others = modes_without_own(votes)
     # A single vote is its own mode: comparing the two would say nothing about agreement.
     labels = {
-        "as_published": np.where(others >= 0, modes(votes)[:, None], -1),
+        "as_published": np.where(others >= 0, modes(votes)[:, None].astype(others.dtype), others),
         "leave_one_out": others,
     }
     options = (resamples, seed)
     frames = [
-        _kappas(votes, votes.codes, other, votes.raters.tolist(), "rater", options)
+        _kappas(votes, _rows(votes.codes, other), votes.raters.tolist(), "rater", options)
         .assign(label=name)
         .pipe(_reorder, ["item", "rater", "label"])
         for name, other in labels.items()
@@ -132,7 +136,11 @@ def pairwise_agreement(
     first, second = ([pair[side] for pair in pairs] for side in (0, 1))
     names = [(votes.raters[one], votes.raters[two]) for one, two in pairs]
     options = (resamples, seed)
-    frame = _kappas(votes, votes.codes[:, first], votes.codes[:, second], names, "pair", options)
+
+    def two(item: int, where: slice) -> Sides:
+        return votes.codes[item][first[where]], votes.codes[item][second[where]]
+
+    frame = _kappas(votes, two, names, "pair", options)
     frame["first"] = [MEAN if pair == MEAN else pair[0] for pair in frame["pair"]]
     frame["second"] = [MEAN if pair == MEAN else pair[1] for pair in frame["pair"]]
     return _reorder(frame.drop(columns="pair"), ["item", "first", "second"])
@@ -354,15 +362,23 @@ def agreement_differences(
     return pd.DataFrame(rows, columns=columns)
 
 
+def _rows(a: NDArray[np.signedinteger], b: NDArray[np.signedinteger]) -> Callable[..., Sides]:
+    """Both sides, items x names x units, some names at a time."""
+    return lambda item, where: (a[item, where], b[item, where])
+
+
 def _kappas(
     votes: Votes,
-    a: Codes,
-    b: Codes,
+    sides: Callable[[int, slice], Sides],
     names: Sequence[object],
     column: str,
     options: tuple[int, int],
 ) -> pd.DataFrame:
-    """Kappa of ``a`` and ``b`` (items x names x units) with intervals and their means."""
+    """Kappa of two sides with intervals and their means.
+
+    ``sides`` gives both for some of the names on an item, names x units.
+    """
+    blocks = [slice(at, at + _NAMES_AT_ONCE) for at in range(0, len(names), _NAMES_AT_ONCE)]
     head = ["item", column, "n", "estimate", "low", "high", "note"]
     resamples, seed = options
     rows: list[tuple[object, ...]] = []
@@ -387,7 +403,8 @@ def _kappas(
             rows.append((item, name, int(count), *numbers, _note(count, numbers, len(sums))))
 
     for number, item in enumerate(votes.items if names else []):
-        sums = sum_by_cluster(a[number], b[number], votes.clusters)
+        parts = [sum_by_cluster(*sides(number, block), votes.clusters) for block in blocks]
+        sums = np.concatenate(parts, axis=1)
         add(item, sums)
         together = sums if together is None else together + sums
     if together is not None and len(votes.items) > 1:

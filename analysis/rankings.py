@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from scipy.special import chdtrc, stdtr, stdtrit
 from scipy.stats import rankdata, studentized_range, wilcoxon
 
 from analysis.contrasts import contrast_row, one_mean, permutation_p, wilson_interval
+from analysis.incomplete_blocks import incomplete_mean_ranks, skillings_mack
 from analysis.ordinal_model import Sandwich, fit_cumulative_logit, sandwich
 from analysis.resampling import LEVEL, Codes, Matrix, holm, notes
 from analysis.votes import LIKERT, LongVotes, long_votes, mirror_ratings
@@ -539,8 +541,14 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
     .. math:: CD = q_\alpha \sqrt{\frac{k (k + 1)}{6 N}}
 
     with the studentised range :math:`q_\alpha` (infinite degrees of freedom) over :math:`\sqrt 2`.
-    Two items whose mean ranks differ by less do not differ significantly. Blocks that miss an item
-    are left out.
+    Two items whose mean ranks differ by less do not differ significantly.
+
+    Where blocks miss items, each counts with those it has, and the test is
+    :func:`analysis.incomplete_blocks.skillings_mack`, which generalises Friedman's. Mean ranks are
+    then those that whole blocks would give if items differed in all blocks as they do where they
+    meet; two of them are compared by :math:`q_\alpha` times the error of their difference, which
+    depends on how often both were ranked. ``critical_difference`` is the median of these over all
+    pairs; ``groups`` go by each pair's own.
 
     Parameters
     ----------
@@ -550,15 +558,15 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        item, n (blocks), estimate (mean rank, 1 is best), low, high (half a critical difference to
-        each side: items whose intervals overlap are not told apart), critical_difference,
-        chi_square, p (Friedman), groups (items that share a letter are not told apart), note; best
-        first.
+        item, n (blocks with at least two items), estimate (mean rank, 1 is best), low, high (half a
+        critical difference to each side: items whose intervals overlap are not told apart),
+        critical_difference, test (Friedman or Skillings-Mack), chi_square, p, groups (items that
+        share a letter are not told apart), note; best first.
 
     References
     ----------
     Demšar 2006, https://jmlr.org/papers/v7/demsar06a.html; Friedman 1937,
-    doi:10.1080/01621459.1937.10503522
+    doi:10.1080/01621459.1937.10503522; Skillings & Mack 1981, doi:10.1080/00401706.1981.10486261
 
     Examples
     --------
@@ -573,38 +581,67 @@ def critical_difference(scores: pd.DataFrame) -> pd.DataFrame:
     2    y       3.0                 1.25     bc
     3    z       4.0                 1.25      c
     """
-    whole = scores.dropna()
-    n, k = whole.shape
-    lost = len(scores) - n
-    note = f"{lost} blocks without all items left out" if lost else ""
     columns = ["item", "n", "estimate", "low", "high", "critical_difference"]
-    columns += ["chi_square", "p", "groups", "note"]
-    if n < 2 or k < 2:
-        why = "fewer than two blocks that have all of at least two items"
+    columns += ["test", "chi_square", "p", "groups", "note"]
+    n = int((scores.notna().sum(axis=1) > 1).sum())
+    k = scores.shape[1]
+    whole = not scores.isna().any(axis=None)
+    why = "fewer than two blocks that have at least two items" if n < 2 or k < 2 else ""
+    found = None if why else _compare_blocks(scores, whole)
+    if found is None:
+        why = why or "some items never meet, not even through others: they have no common order"
         rows = [{"item": item, "n": n, "note": why} for item in scores.columns]
         return pd.DataFrame(rows, columns=columns)
-    ranked = rankdata(-whole.to_numpy(np.float64), axis=1)
-    mean = ranked.mean(axis=0)
-    chi_square, p = _friedman(ranked)
-    gap = _critical_gap(k, n)
-    order = np.argsort(mean, kind="stable")
-    mean = mean[order]
-    different = np.abs(np.subtract.outer(mean, mean)) >= gap
+    order = np.argsort(found.mean, kind="stable")
+    mean, gaps = found.mean[order], found.gaps[np.ix_(order, order)]
+    gap = float(np.median(gaps[np.triu_indices(k, 1)]))
+    different = np.abs(np.subtract.outer(mean, mean)) >= gaps
+    np.fill_diagonal(different, val=False)
+    lost = len(scores) - n
+    note = "" if whole else "blocks miss items and count with those they have"
+    note += f"; {lost} blocks with fewer than two items left out" if lost else ""
     frame = pd.DataFrame(
         {
-            "item": whole.columns[order],
+            "item": scores.columns[order],
             "n": n,
             "estimate": mean,
             "low": mean - gap / 2,
             "high": mean + gap / 2,
             "critical_difference": gap,
-            "chi_square": chi_square,
-            "p": p,
+            "test": "Friedman" if whole else "Skillings-Mack",
+            "chi_square": found.chi_square,
+            "p": found.p,
             "groups": _group_letters(_homogeneous_groups(different), k),
-            "note": note if not np.isnan(p) else "all items are tied in every block",
+            "note": note if not np.isnan(found.p) else "all items are tied in every block",
         }
     )
     return frame[columns]
+
+
+class _Compared(NamedTuple):
+    """Items over blocks: mean ranks, the critical difference of every two, and the test."""
+
+    mean: Matrix
+    gaps: Matrix
+    chi_square: float
+    p: float
+
+
+def _compare_blocks(scores: pd.DataFrame, whole: bool) -> _Compared | None:
+    """What :func:`critical_difference` says; None if some items never meet."""
+    k = scores.shape[1]
+    if whole:
+        ranked = rankdata(-scores.to_numpy(np.float64), axis=1)
+        gaps = np.full((k, k), _critical_gap(k, len(scores)))
+        return _Compared(ranked.mean(axis=0), gaps, *_friedman(ranked))
+    found = incomplete_mean_ranks(scores)
+    if found is None:
+        return None
+    variance = np.diag(found.covariance)
+    variances = variance[:, None] + variance - 2 * found.covariance
+    gaps = _quantile(k) * np.sqrt(np.maximum(variances, 0.0))
+    test = skillings_mack(scores).iloc[0]
+    return _Compared(found.mean, gaps, float(test["estimate"]), float(test["p"]))
 
 
 def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
@@ -659,8 +696,12 @@ def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _critical_gap(items: int, blocks: int) -> float:
     """Nemenyi's critical difference of mean ranks."""
-    quantile = float(studentized_range.ppf(1 - ALPHA, items, np.inf)) / np.sqrt(2)
-    return float(quantile * np.sqrt(items * (items + 1) / (6 * blocks)))
+    return float(_quantile(items) * np.sqrt(items * (items + 1) / (6 * blocks)))
+
+
+def _quantile(items: int) -> float:
+    """Of the studentised range with infinite degrees of freedom, over the root of 2."""
+    return float(studentized_range.ppf(1 - ALPHA, items, np.inf) / np.sqrt(2))
 
 
 def _pairs_by_holm(p: ArrayLike) -> Flags:

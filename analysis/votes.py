@@ -41,9 +41,8 @@ class Votes:
     --------
     >>> ratings = pd.DataFrame({"unit": ["s", "s", "t"], "rater": ["a", "b", "a"], "item": "trust"})
     >>> votes = read_votes(ratings.assign(rating=[1, 2, 5]))
-    >>> votes.codes
-    array([[[ 0,  4],
-            [ 1, -1]]])
+    >>> votes.codes.tolist()
+    [[[0, 4], [1, -1]]]
     >>> votes.ratings(0)
     array([[ 1.,  5.],
            [ 2., nan]])
@@ -52,7 +51,7 @@ class Votes:
            [0, 0, 0, 0, 1]])
     """
 
-    codes: Codes
+    codes: NDArray[np.signedinteger]
     items: pd.Index
     raters: pd.Index
     units: pd.Index
@@ -159,7 +158,9 @@ def read_votes(
     parts = [pd.factorize(given[name], sort=True) for name in ("item", "rater")]
     unit, units = pd.factorize(given["unit"], sort=True)
     (item, items), (rater, raters) = parts
-    codes = np.full((len(items), len(raters), len(units)), -1, np.intp)
+    # Millions of votes of many raters are a large array: a byte is enough for most scales.
+    small = np.int8 if len(categories) <= np.iinfo(np.int8).max else np.intp
+    codes: NDArray[np.signedinteger] = np.full((len(items), len(raters), len(units)), -1, small)
     codes[item, rater, unit] = category_codes(given["rating"].to_numpy(), categories)
     first = np.unique(unit, return_index=True)[1]
     owners = given[cluster].to_numpy()[first]
@@ -232,7 +233,7 @@ def modes(votes: Votes) -> Codes:
     return np.where(counts.any(-1), counts.argmax(-1), -1)
 
 
-def modes_without_own(votes: Votes) -> Codes:
+def modes_without_own(votes: Votes) -> NDArray[np.signedinteger]:
     """For each vote the mode of the other votes on its unit and item.
 
     Parameters
@@ -250,13 +251,11 @@ def modes_without_own(votes: Votes) -> Codes:
     The mode of 5 and 5, of 1 and 5, and of 1 and 5 (the smallest):
 
     >>> ratings = pd.DataFrame({"unit": "s", "rater": list("abc"), "item": "trust"})
-    >>> modes_without_own(read_votes(ratings.assign(rating=[1, 5, 5])))
-    array([[[4],
-            [0],
-            [0]]])
+    >>> modes_without_own(read_votes(ratings.assign(rating=[1, 5, 5]))).tolist()
+    [[[4], [0], [0]]]
     """
     counts = votes.counts()
-    result = np.full(votes.codes.shape, -1, np.intp)
+    result = np.full_like(votes.codes, -1)
     for rater in range(len(votes.raters)):
         own = votes.codes[:, rater, :]
         others = counts - (own[..., None] == np.arange(len(votes.categories)))
@@ -365,8 +364,8 @@ def long_votes(ratings: pd.DataFrame, categories: Sequence[int] = LIKERT) -> Lon
         item,
         unit * max(len(table.items), 1) + item,
         np.asarray(categories, np.intp)[table.codes[places]],
-        table.codes[places],
-        modes_without_own(table)[places],
+        table.codes[places].astype(np.intp),
+        modes_without_own(table)[places].astype(np.intp),
         modes(table)[item, unit],
     )
 

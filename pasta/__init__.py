@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     from pasta.explanations.api import explain
     from pasta.metrics.api import evaluate
     from pasta.scoring.score import PastaScore
+    from pasta.texts.explain import explain_texts
+    from pasta.texts.faithfulness import evaluate_texts
 
 __version__ = "0.1.0"
-__all__ = ["PastaScore", "evaluate", "explain"]
+__all__ = ["PastaScore", "evaluate", "evaluate_texts", "explain", "explain_texts"]
 _HOMES = {
     "PastaScore": "pasta.scoring.score",
     "evaluate": "pasta.metrics.api",
+    "evaluate_texts": "pasta.texts.faithfulness",
     "explain": "pasta.explanations.api",
+    "explain_texts": "pasta.texts.explain",
 }
 
 

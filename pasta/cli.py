@@ -9,6 +9,8 @@ import typer
 
 from pasta.commands import (
     analyse,
+    attention,
+    benchmark,
     best,
     changes,
     data,
@@ -21,6 +23,7 @@ from pasta.commands import (
     score,
     study,
     tables,
+    tour,
     tune,
 )
 from pasta.errors import guarded
@@ -28,8 +31,8 @@ from pasta.errors import guarded
 app = typer.Typer(
     name="pasta",
     help="Human-aligned evaluation of explanations in computer vision.\n\n"
-    "Start with `make demo`, then look around: `pasta doctor`, `pasta data check coco`, "
-    "`pasta profile show paper_p2`.",
+    "Start with `make demo`, then look around: `pasta tour`, `pasta doctor`, "
+    "`pasta data check coco`, `pasta profile show paper_p2`.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -74,6 +77,8 @@ app.add_typer(study.app, name="study")
 app.add_typer(study.study_app("ratings"), name="annotations")
 app.add_typer(tables.app, name="tables")
 app.add_typer(profile.app, name="profile")
+app.add_typer(benchmark.app, name="benchmark")
+app.add_typer(attention.app, name="attention")
 app.command("doctor")(machine.doctor)
 app.command(
     "workers",
@@ -92,6 +97,7 @@ app.command("analyse")(analyse.analyse)
 app.command("report")(report.report)
 app.command("outcome")(report.outcome)
 app.command("changes")(changes.changes)
+app.command("tour")(tour.tour)
 
 
 def main() -> None:

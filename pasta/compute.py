@@ -30,6 +30,7 @@ Placed = TypeVar("Placed", bound=Tensor | nn.Module)
 
 # Device and precision
 
+VOLUME_AXES = 5  # of the weights of convolutions of volumes
 _CHOSEN: ContextVar[torch.device | None] = ContextVar("device", default=None)
 
 
@@ -69,12 +70,14 @@ def using(where: torch.device) -> Iterator[None]:
 def place(thing: Placed, where: torch.device | None = None) -> Placed:
     """A model or a batch on the device of this process, or on a given one.
 
-    Weights of convolutions are laid out channels last, which is faster on CUDA and on most CPUs.
+    Weights of convolutions of images are laid out channels last, which is faster on CUDA and on
+    most CPUs.
     """
     target = where or device()
     how: dict[str, Any] = {"non_blocking": True}
     if isinstance(thing, nn.Module) and target.type in ("cpu", "cuda"):
-        how = {"memory_format": torch.channels_last}
+        volumes = any(one.ndim == VOLUME_AXES for one in thing.parameters())  # torch refuses both
+        how = {} if volumes else {"memory_format": torch.channels_last}
     moved: Any = thing.to(target, **how)
     return moved  # type: ignore[no-any-return]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -25,6 +25,7 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from pasta.applications.settings import ApplicationsParams
+from pasta.benchmark.settings import BenchmarkParams
 from pasta.datasets.settings import DatasetParams, ReleaseParams
 from pasta.embedding.settings import EmbeddingParams
 from pasta.errors import InputError, PastaError
@@ -35,8 +36,11 @@ from pasta.models.settings import ClipParams, ModelsParams, is_random
 from pasta.paths import PARAMS, PROFILES, project_root
 from pasta.registry import did_you_mean
 from pasta.scoring.settings import ScoringParams
-from pasta.sections import Count, Section, complete
+from pasta.sections import OTHERS, Count, Section, complete
+from pasta.studies.attention.settings import AttentionParams
+from pasta.studies.prediction.settings import PredictionParams
 from pasta.studies.ratings.settings import AnnotationParams
+from pasta.texts.settings import TextsParams
 
 DEMO = "demo"
 DROP = "~drop"
@@ -80,12 +84,17 @@ class Params(Section):
     release: ReleaseParams  # where datasets of the source `released` are
     clip: ClipParams
     groups: dict[str, str]  # of classifiers, with the dataset of each
+    rated: dict[str, str]  # those of them whose explanations people rate
     models: dict[str, ModelsParams]  # of each group
     explanations: ExplanationParams
     annotations: AnnotationParams
+    attention: AttentionParams = AttentionParams()
+    prediction: PredictionParams = PredictionParams()
     embedding: EmbeddingParams
     scoring: ScoringParams
     metrics: MeasureParams
+    benchmark: BenchmarkParams
+    texts: TextsParams
     analysis: AnalysisParams
     applications: ApplicationsParams
 
@@ -97,15 +106,31 @@ class Params(Section):
                     f"groups.{group} is {dataset!r}, expected one of the datasets: "
                     f"{', '.join(self.datasets)}"
                 )
+        for group, dataset in self.rated.items():
+            if self.groups.get(group) != dataset:
+                raise ValueError(f"rated.{group} is {dataset!r}, expected it among groups")
         if self.groups.keys() != self.models.keys():
             differing = ", ".join(sorted(self.groups.keys() ^ self.models.keys()))
             raise ValueError(f"groups and models must have the same keys, but not {differing}")
         for key, numbers in self._numbers_per_dataset().items():
-            if numbers.keys() != self.datasets.keys():
+            named = numbers.keys() - {OTHERS}
+            if named - self.datasets.keys() or (
+                OTHERS not in numbers and named != set(self.datasets)
+            ):
                 raise ValueError(
                     f"{key} has a number for {', '.join(numbers)}, expected one for each of the "
-                    f"datasets: {', '.join(self.datasets)}"
+                    f"datasets: {', '.join(self.datasets)} (or {OTHERS})"
                 )
+        for key, names in (
+            ("benchmark.datasets", self.benchmark.datasets),
+            ("benchmark.compared.datasets", self.benchmark.compared.datasets),
+        ):
+            for name in names:
+                if name not in self.datasets:
+                    raise ValueError(
+                        f"{key} names {name!r}, expected some of the datasets: "
+                        f"{', '.join(self.datasets)}"
+                    )
         return self
 
     @property
@@ -208,7 +233,10 @@ def profile_names(root: Path) -> list[str]:
 
 
 def profile_text(
-    names: str | Sequence[str], root: Path, release: Mapping[str, Any] | None = None
+    names: str | Sequence[str],
+    root: Path,
+    release: Mapping[str, Any] | None = None,
+    datasets: Sequence[str] | None = None,
 ) -> str:
     """The whole ``params.yaml`` of a profile, as text.
 
@@ -220,20 +248,71 @@ def profile_text(
         Of the project.
     release
         What replaces the section ``release``, such as ``{"root": "/data/PASTA"}``.
+    datasets
+        Keep only these datasets, with their groups of classifiers; None keeps all.
     """
     laid = [names] if isinstance(names, str) else list(names)
     files = [file for name in laid for file in _files(name, root)]
     base = demo_text(root)
-    if not files and release is None:
+    if not files and release is None and datasets is None:
         return base
     merged: dict[str, Any] = parse_yaml(root / PARAMS, base)
-    for file in files:
-        changes = parse_yaml(file, file.read_text())
-        merged = overlay(merged, {key: changes[key] for key in changes if key != EXTENDS})
+    gone: set[tuple[str, ...]] = set()  # what a profile drops, the next one does not bring back
+    for name in laid:
+        dropped: set[tuple[str, ...]] = set()
+        for file in _files(name, root):
+            changes = _without(parse_yaml(file, file.read_text()), gone)
+            merged = overlay(merged, {key: changes[key] for key in changes if key != EXTENDS})
+            dropped |= set(_dropped(changes))
+        gone |= dropped
     merged["profile"] = JOINT.join(laid)
     if release is not None:
         merged["release"] = dict(release)
+    if datasets is not None or len(laid) > 1:  # the benchmark names no dataset that is gone
+        merged = _keep_datasets(merged, list(merged["datasets"]) if datasets is None else datasets)
     return _header(merged["profile"], files) + dump_yaml(merged)
+
+
+def _dropped(changes: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The keys that a profile takes out, with those above them."""
+    for key, value in changes.items():
+        if value == DROP:
+            yield (*above, key)
+        elif isinstance(value, Mapping):
+            yield from _dropped(value, (*above, key))
+
+
+def _without(
+    changes: Mapping[str, Any], gone: Set[tuple[str, ...]], above: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Changes but for those below keys that are gone."""
+    return {
+        key: _without(value, gone, (*above, key)) if isinstance(value, Mapping) else value
+        for key, value in changes.items()
+        if (*above, key) not in gone
+    }
+
+
+def _keep_datasets(params: Mapping[str, Any], kept: Sequence[str]) -> dict[str, Any]:
+    """Parameters without the other datasets and their groups, wherever one of them is a key.
+
+    Nor does the benchmark name one of them.
+    """
+    gone = {name for name in params["datasets"] if name not in kept}
+    gone |= {group for group, dataset in params["groups"].items() if dataset in gone}
+
+    def without(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        return {key: without(one) for key, one in value.items() if key not in gone}
+
+    found = {key: without(value) for key, value in params.items()}
+    study = found["benchmark"]
+    for section in (study, study.get("compared", {})):
+        if "datasets" in section:
+            known = found["datasets"]
+            section["datasets"] = [name for name in section["datasets"] if name in known]
+    return found
 
 
 def _files(name: str, root: Path, above: tuple[str, ...] = ()) -> list[Path]:

@@ -131,9 +131,10 @@ def _between(expected: str, low: float | None, high: float | None) -> list[pa.Ch
     return checks
 
 
-def a_flag(expected: str) -> pa.Column:
+def a_flag(expected: str, nullable: bool = False) -> pa.Column:
     """True or false."""
-    return pa.Column(bool, description=expected)
+    kind: Any = "boolean" if nullable else bool
+    return pa.Column(kind, nullable=nullable, description=expected)
 
 
 def a_time() -> pa.Column:
@@ -271,6 +272,11 @@ def _read_flag(text: pd.Series[Any]) -> Typed:
     return lower == "true", lower.isin(["true", "false"])
 
 
+def _read_flag_or_nothing(text: pd.Series[Any]) -> Typed:
+    values, readable = _read_flag(text)
+    return values.astype("boolean").where(readable), readable
+
+
 def _read_time(text: pd.Series[Any]) -> Typed:
     zoned = text.str.contains(_ZONE, regex=True) & text.str.contains(":", regex=False)
     times = pd.to_datetime(text.where(zoned), utc=True, errors="coerce", format="ISO8601")
@@ -296,6 +302,7 @@ def _read_whole_or_nothing(text: pd.Series[Any]) -> Typed:
 
 
 _READERS: dict[str, Callable[[pd.Series[Any]], Typed]] = {
+    "boolean": _read_flag_or_nothing,
     "bool": _read_flag,
     "datetime": _read_time,
     "int": _read_whole,

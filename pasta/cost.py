@@ -27,7 +27,11 @@ from torchvision.models import vit_b_32
 
 from pasta import compute
 from pasta.applications.prepared.masks import share_out
+from pasta.benchmark.material import apply_settings, list_techniques
+from pasta.benchmark.runner import list_readings
 from pasta.config import Params, parse_yaml
+from pasta.datasets.build import input_size
+from pasta.datasets.stored import FORMS
 from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.encoders import ENCODERS
 from pasta.embedding.stage import different_ways
@@ -39,7 +43,7 @@ from pasta.explanations.engine import count_passes, view_of
 from pasta.explanations.image import impute
 from pasta.explanations.suite import share_passes
 from pasta.explanations.techniques import Technique
-from pasta.layout import Group, groups
+from pasta.layout import Group, every_group, groups
 from pasta.metrics.api import cost as metric_cost
 from pasta.metrics.base import Cost
 from pasta.metrics.runner import explains_again, list_wanted, plan_work
@@ -156,14 +160,15 @@ def classifier_work(name: str, key: str, params: Params) -> Network:
     if isinstance(settings, OnClipParams):
         return encoder_work(settings.encoder or params.clip)
     dataset = params.groups[key]
-    known = (name, settings.model_dump_json(), dataset, params.image_size)
+    size = input_size(dataset, params)
+    known = (name, settings.model_dump_json(), dataset, size)
     if known not in _BUILT:
-        words, size = vocabulary(dataset), params.image_size
+        words = vocabulary(dataset)
         about = (words.dataset, words.classes, words.concepts, size, 0, params, Path())
         with torch.device("meta"):
             model = MODELS[name].build(ModelContext(*about), settings).eval()
             whole = model.extractor if isinstance(model, ConceptModel) else model
-            image = torch.zeros(1, 3, size, size)
+            image = torch.zeros(1, *_shape(dataset, params))
             _BUILT[known] = count_work(whole, image, view_of(model).layer)
     return _BUILT[known]
 
@@ -242,13 +247,17 @@ def splits_of(dataset: str, params: Params) -> Splits:
 def list_parts(params: Params) -> list[Callable[[], Iterator[Work]]]:
     """What lists the work of each stage and group; to count the passes of a new network takes a
     second."""
-    every = [one for one in groups(params, Path()) if not _is_released(one.dataset, params)]
-    of_groups = (partial(stage, group, params) for stage in _OF_GROUPS for group in every)
+    every, trained = (
+        [one for one in some if not _is_released(one.dataset, params)]
+        for some in (groups(params, Path()), every_group(params, Path()))
+    )
     return [
         *(partial(stage, params) for stage in (_images, _clip)),
-        *of_groups,
+        *(partial(_train, group, params) for group in trained),
+        *(partial(stage, group, params) for stage in (_explain, _measure) for group in every),
         partial(_embed, every, params),
         *(partial(stage, every, params) for stage in (_masks, _towers, _candidates) if every),
+        partial(list_benchmark, params),
         partial(_score, params),
     ]
 
@@ -280,8 +289,15 @@ def _images(params: Params) -> Iterator[Work]:
     for dataset in params.datasets:
         released = _is_released(dataset, params)
         number = rates()["released_images"] if released else splits_of(dataset, params).whole
-        seconds, disk = number * _core("decoding", params), 4.0 * number * _pixels(params)
-        yield Work("images", dataset, core_seconds=seconds, disk=disk)
+        values = math.prod(_shape(dataset, params)) / 3  # of images, pixels
+        seconds = number * _core("decoding", params) * values / _pixels(params)
+        yield Work("images", dataset, core_seconds=seconds, disk=4.0 * number * values)
+
+
+def _shape(dataset: str, params: Params) -> tuple[int, ...]:
+    """Channels and places of one input."""
+    form = FORMS[vocabulary(dataset).modality]
+    return (form.channels, *[input_size(dataset, params)] * form.axes)
 
 
 def _is_released(dataset: str, params: Params) -> bool:
@@ -294,7 +310,8 @@ def _clip(params: Params) -> Iterator[Work]:
     if own.weights == "none":
         return
     network = encoder_work(own)
-    every = [splits_of(name, params) for name in params.datasets]
+    images = (name for name in params.datasets if vocabulary(name).modality == "image")
+    every = [splits_of(name, params) for name in images]
     if own.weights == "trained":
         epochs = own.training.epochs
         passes = Passes(1, 1).times(epochs * sum(one.train for one in every))
@@ -386,7 +403,7 @@ def _measure(group: Group, params: Params) -> Iterator[Work]:
         for one in metrics:
             asked = for_dataset(own.images.get(one.name, rated), group.dataset)
             number = min(asked, rated)
-            each = metric_cost(one.name, 1, own, **one.options)
+            each = metric_cost(one.name, 1, own, (3, *size), **one.options)
             together[number] = together.get(number, Cost()) | each
         again = explains_again(metrics[0])
         for number, each in together.items():
@@ -404,7 +421,56 @@ def _measure(group: Group, params: Params) -> Iterator[Work]:
             )
 
 
-_OF_GROUPS = (_train, _explain, _measure)
+def list_benchmark(params: Params) -> Iterator[Work]:
+    """The maps of the benchmark, and their metrics, dataset by dataset."""
+    study = params.benchmark
+    for dataset in study.datasets:
+        if _is_released(dataset, params):
+            continue
+        words, shape = vocabulary(dataset), _shape(dataset, params)
+        for reading, number in list_readings(dataset, params):
+            own = apply_settings(params, words, reading)
+            for model in study.models:
+                keys = [
+                    key
+                    for key, of in params.groups.items()
+                    if of == dataset and model in params.models[key].backbones
+                ]
+                if keys:
+                    network = classifier_work(model, keys[0], params)
+                    ours = list_techniques([model], own, words.modality)
+                    item = f"{dataset}/{model}, {reading}"
+                    yield from _benchmark_cell(item, network, ours, own, number, shape)
+
+
+def _benchmark_cell(
+    item: str,
+    network: Network,
+    techniques: Sequence[Technique],
+    params: Params,
+    number: int,
+    shape: tuple[int, ...],
+) -> Iterator[Work]:
+    """All methods and metrics on one classifier."""
+    settings, metrics = params.explanations.methods, params.metrics
+    sizes = Sizes(shape[1:], network.channels)
+    methods = [one.method for one in techniques]
+    whole = count_passes(methods, settings, sizes).times(number)
+    cores = 0.0
+    for _, some, wanted in plan_work(techniques, list_wanted(metrics), metrics):
+        each = Cost()
+        for one in wanted:
+            each |= metric_cost(one.name, 1, metrics, shape, **one.options)
+        again = count_passes(some, settings, sizes).times(each.explanations)
+        whole += (again + Passes(forward=each.forward_passes)).times(number)
+        cores += number * len(some) * each.imputations * _core("imputation", params)
+    disk = 4.0 * math.prod(shape[1:]) * number * len(methods)
+    yield Work(
+        *("benchmark", item, network, whole),
+        core_seconds=cores,
+        disk=disk,
+        at_once=params.explanations.budget,
+    )
 
 
 def _embed(every: Sequence[Group], params: Params) -> Iterator[Work]:
@@ -589,8 +655,8 @@ def _slowness() -> float:
 # The table
 
 STAGES = (
-    *("images", "clip", "train", "explain", "measure", "embed", "masks", "towers", "candidates"),
-    "score",
+    *("images", "clip", "train", "explain", "measure", "benchmark", "embed", "masks", "towers"),
+    *("candidates", "score"),
 )
 
 

@@ -61,7 +61,14 @@ class Group:
 
 
 def groups(params: Params | None = None, root: Path | None = None) -> list[Group]:
-    """All groups of the project, in the order of its parameters."""
+    """The groups whose explanations people rate, in the order of the parameters."""
+    home = root or project_root()
+    known = params or load_params(home / "params.yaml")
+    return [Group(key, dataset, home / DATA) for key, dataset in known.rated.items()]
+
+
+def every_group(params: Params | None = None, root: Path | None = None) -> list[Group]:
+    """All groups of classifiers, also those of the benchmark alone."""
     home = root or project_root()
     known = params or load_params(home / "params.yaml")
     return [Group(key, dataset, home / DATA) for key, dataset in known.groups.items()]
@@ -69,7 +76,7 @@ def groups(params: Params | None = None, root: Path | None = None) -> list[Group
 
 def find_group(key: str, params: Params | None = None, root: Path | None = None) -> Group:
     """One group by its key."""
-    found = {one.key: one for one in groups(params, root)}
+    found = {one.key: one for one in every_group(params, root)}
     if key not in found:
         raise PastaError(f"there is no group of models {key!r}. {did_you_mean(key, found)}")
     return found[key]

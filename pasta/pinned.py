@@ -22,6 +22,7 @@ from typing import Any
 from pasta.config import parse_yaml
 from pasta.errors import InputError
 from pasta.paths import LOCK, PARAMS
+from pasta.store import file_md5
 
 PIPELINE = Path("dvc.yaml")
 _TEMPLATE = re.compile(r"\$\{[^}]+\}")
@@ -100,18 +101,13 @@ def _first_difference(found: dict[str, str], pinned: dict[str, str] | None) -> t
 def _md5s(place: Path) -> dict[str, str]:
     """The md5 of a file, or of each file in a folder by its path in it."""
     if place.is_file():
-        return {"": _file_md5(place)}
+        return {"": file_md5(place)}
     files = (file for file in place.rglob("*") if file.is_file())
     return {
-        file.relative_to(place).as_posix(): _file_md5(file)
+        file.relative_to(place).as_posix(): file_md5(file)
         for file in files
         if not _LEFT_BY_WRITERS.fullmatch(file.name)
     }
-
-
-def _file_md5(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "md5").hexdigest()
 
 
 def _digest(place: Path, found: dict[str, str]) -> str:

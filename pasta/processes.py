@@ -23,6 +23,7 @@ from __future__ import annotations
 import atexit
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -47,6 +48,9 @@ DASK = {
     "distributed.scheduler.worker-saturation": 1.0,  # no unit waits behind another
     # Dask would have workers give memory back at once, which makes torch on a CPU half as fast.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
+    # A machine that many share may leave a process without a turn for longer than Dask's 30 s.
+    "distributed.comm.timeouts.connect": "300s",
+    "distributed.comm.timeouts.tcp": "300s",
 }
 
 
@@ -209,6 +213,7 @@ def _distribute(
 @lru_cache
 def open_client(scheduler: str, number: int) -> Any:
     """The connection to workers; those of this machine stay until this process ends."""
+    dask.config.set(DASK)
     cluster = _cluster(scheduler, number)
     client = distributed.Client(cluster, set_as_default=False)
     _opened.extend([client] if isinstance(cluster, str) else [client, cluster])
@@ -216,6 +221,7 @@ def open_client(scheduler: str, number: int) -> Any:
 
 
 _opened: list[Any] = []  # connections and clusters
+_PATIENCE = 30  # seconds for workers to leave
 
 
 @atexit.register
@@ -223,7 +229,11 @@ def close_workers() -> None:
     """End the processes that :func:`map_units` has started; the next call starts new ones."""
     open_client.cache_clear()
     while _opened:
-        _opened.pop(0).close(timeout=5)
+        one = _opened.pop(0)
+        try:
+            one.close(timeout=_PATIENCE)
+        except TimeoutError:  # of a starved machine: the work is done, and that is no failure
+            print("workers are slow to leave; they end with this process", file=sys.stderr)
 
 
 def _cluster(scheduler: str, number: int) -> Any:
@@ -232,7 +242,6 @@ def _cluster(scheduler: str, number: int) -> Any:
         return _slurm(machine())
     if scheduler:
         return scheduler
-    dask.config.set(DASK)
     return distributed.LocalCluster(
         n_workers=number,
         threads_per_worker=1,
@@ -249,7 +258,7 @@ def _slurm(own: Machine) -> Any:
         from dask_jobqueue import SLURMCluster
     except ImportError:
         raise PastaError(
-            "the scheduler 'slurm' needs dask-jobqueue: `pip install pasta-xai[cluster]`"
+            "the scheduler 'slurm' needs dask-jobqueue: `pip install 'pasta-xai[cluster]'`"
         ) from None
     settings = {"cores": 1, "processes": 1, "memory": "16GB", "walltime": "01:00:00", **own.slurm}
     settings.setdefault("worker_extra_args", ["--lifetime", "50m", "--lifetime-stagger", "5m"])

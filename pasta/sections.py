@@ -15,7 +15,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
-# A number of things of every dataset: one for all, or one for each by its name.
+# A number of things of every dataset: one for all, or one for each by its name and for all others.
+OTHERS = "others"
 PerDataset = Count | Annotated[dict[str, Count], Field(min_length=1)]
 
 
@@ -38,9 +39,13 @@ def for_dataset(numbers: int | Mapping[str, int], dataset: str) -> int:
 
     >>> for_dataset(250, "coco"), for_dataset({"coco": 250, "monumai": 150}, "monumai")
     (250, 150)
+    >>> for_dataset({"coco": 250, "others": 10}, "monumai")
+    10
     """
     if isinstance(numbers, int):
         return numbers
+    if dataset not in numbers and OTHERS in numbers:
+        return numbers[OTHERS]
     if dataset not in numbers:
         named = ", ".join(numbers)
         raise PastaError(f"the parameters have a number for {named}, but none for {dataset}")

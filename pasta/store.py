@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import glob
+import hashlib
 import json
 import os
 import secrets
@@ -265,6 +266,12 @@ def _locked(path: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(descriptor)
+
+
+def file_md5(file: Path) -> str:
+    """The md5 of what a file holds."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "md5").hexdigest()
 
 
 def write_csvs(frames: Mapping[str, pd.DataFrame], folder: Path) -> None:

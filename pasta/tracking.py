@@ -40,6 +40,7 @@ Experiment = Literal[
     "annotations",
     "scorers",
     "correlations",
+    "benchmark",
     "applications",
     "reports",
 ]

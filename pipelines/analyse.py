@@ -1,6 +1,7 @@
 """DVC stage `analyse`: what the votes say, and whether computational metrics agree with them.
 
-Each analysis is a stage of its own: dataset, agreement, bias, preference, correlation.
+Each analysis is a stage of its own: dataset, agreement, bias, preference, correlation, and latec,
+the ranks of explanation methods in the benchmark.
 """
 
 from __future__ import annotations
@@ -15,16 +16,26 @@ import typer
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from analysis.tables import Tables
+from analysis.tables import Tables, add_missing, joined, list_missing
 from pasta import store, tables
+from pasta.benchmark.ranks import people_tables, rank_tables
+from pasta.benchmark.tables import (
+    BENCHMARK_FACTS,
+    BENCHMARK_VALUES,
+    FACTS,
+    RATED,
+    STAGE,
+    VALUES,
+)
 from pasta.config import Params, load_params
 from pasta.contracts import Table
 from pasta.embedding.sentences import sentence, top_concepts
-from pasta.errors import InputError
+from pasta.errors import InputError, PastaError
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root
-from pasta.registry import Registry
+from pasta.registry import Registry, did_you_mean
 from pasta.stage import run_stage
+from pasta.studies.base import Study
 from pasta.studies.ratings import tables as ratings
 from pasta.studies.ratings.analyses.agreement import agreement_tables
 from pasta.studies.ratings.analyses.bias import bias_tables
@@ -36,6 +47,7 @@ from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.rateable import box_values, concept_sentences
 from pasta.studies.ratings.settings import NAME
 from pasta.studies.ratings.simulation.expected import standard_properties
+from pasta.studies.registry import load_study, study_names
 from pasta.studies.source import read_source, write_source
 from pasta.tracking import Run, tracked_run
 from reports.source.names import metric_titles
@@ -52,25 +64,56 @@ PLANTED = DATA / "simulate" / NAME / "planted"
 
 def main(name: Annotated[str, typer.Argument(help="dataset, agreement, bias, ...")]) -> None:
     """Compute the tables of the analysis NAME."""
-    analysis, params, out = ANALYSES.entry(name), load_params(), project_root() / DATA / "analyse"
+    params, root = load_params(), project_root()
     threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
-    here = groups(params)
-    inputs = [project_root() / VOTES, *dict.fromkeys(analysis.metadata["inputs"](here))]
-    settings = {"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing}
-    experiment = analysis.metadata["experiment"]
+    study, entry = _find(name, params), ANALYSES.entry(name) if name in ANALYSES else None
+    here, out = groups(params), root / DATA / "analyse" / name
+    reads = study.reads(root) if study.reads is not None else []
+    if entry is not None:
+        reads = entry.metadata["inputs"](here)
     with tracked_run(
-        experiment,
+        "annotations" if entry is None else entry.metadata["experiment"],
         f"analyse@{name}",
         f"analysis: {name}",
-        about=f"{(analysis.value.__doc__ or name).strip()} The tables are among the artefacts.",
-        inputs=inputs,
-        params=settings,
-        tags={"study": NAME, "dataset": ", ".join(dict.fromkeys(one.dataset for one in here))},
+        about=f"{_describe(name, study)} The tables are among the artefacts.",
+        inputs=[root / study.folder, *dict.fromkeys(reads)],
+        params={"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing},
+        tags={
+            "study": study.name,
+            "dataset": ", ".join(dict.fromkeys(one.dataset for one in here)),
+        },
     ) as run:
-        found = analysis.value(here, params)
-        store.write_csvs(found, out / name)
-        write_source(read_source(project_root() / VOTES), out / name)
-        _track(run, name, found, out / name)
+        if entry is not None:
+            found = entry.value(here, params)
+        else:
+            found = study.analyse(name, root, params) if study.analyse is not None else {}
+        store.write_csvs(found, out)
+        if entry is None and study.draw is not None:
+            study.draw(name, root, params, out / "pictures")
+        write_source(read_source(root / study.folder), out)
+        _track(run, name, found, out)
+
+
+def _find(name: str, params: Params) -> Study:
+    """The study that an analysis is about: the rating study, or the one that has it itself."""
+    if name in ANALYSES:
+        return load_study(NAME, params)
+    studies = [load_study(one, params) for one in study_names()]
+    own = {
+        analysis: study
+        for study in studies
+        if study.analyse is not None
+        for analysis in study.analyses
+    }
+    if name not in own:
+        hint = did_you_mean(name, [*ANALYSES, *own])
+        raise PastaError(f"there is no analysis called {name!r}. {hint}")
+    return own[name]
+
+
+def _describe(name: str, study: Study) -> str:
+    words = (ANALYSES[name].__doc__ if name in ANALYSES else study.about) or name
+    return f"{words.strip().rstrip('.').capitalize()}."
 
 
 @ANALYSES.register(
@@ -165,6 +208,38 @@ def correlation(here: list[Group], params: Params) -> Tables:
         seed=params.seeds.analysing,
     )
     return found | _planted("correlation", here)
+
+
+def _benchmarks(params: Params) -> list[Path]:
+    """The folders of the benchmark's datasets."""
+    return [project_root() / DATA / STAGE / name for name in params.benchmark.datasets]
+
+
+@ANALYSES.register("latec", experiment="benchmark", inputs=lambda _: _benchmarks(load_params()))
+def latec(here: list[Group], params: Params) -> Tables:  # noqa: ARG001
+    """Which methods metrics prefer, how far metrics agree, and whether they agree with people."""
+    folders = _benchmarks(params)
+    if not folders:
+        lacks = [("averages", "benchmark.datasets names no dataset")]
+        return add_missing(list_missing({}), lacks)
+    values, facts, rated = (
+        pd.concat([store.read(folder / file, table) for folder in folders], ignore_index=True)
+        for file, table in (
+            (VALUES, BENCHMARK_VALUES),
+            (FACTS, BENCHMARK_FACTS),
+            (RATED, tables.METRIC_VALUES),
+        )
+    )
+    drawn, seed = params.analysis.resamples, params.seeds.analysing
+    found = rank_tables(values, facts, params.benchmark.reading, resamples=drawn, seed=seed)
+    people = people_tables(
+        rated,
+        _given(ratings.LABELS),
+        resamples=drawn,
+        permutations=params.analysis.permutations,
+        seed=seed,
+    )
+    return joined(found, people)
 
 
 def _planted(part: str, here: list[Group]) -> Tables:

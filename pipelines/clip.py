@@ -5,6 +5,7 @@ from __future__ import annotations
 from pasta import compute
 from pasta.config import load_params
 from pasta.datasets.stored import open_dataset
+from pasta.datasets.vocabulary import vocabulary
 from pasta.models.clip import FOLDER
 from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData
@@ -17,7 +18,9 @@ from pasta.tracking import flatten, tracked_run
 def main() -> None:
     """Train CLIP on the training images of all datasets, or check given weights."""
     params, root = load_params(), project_root()
-    settings, folders = params.clip, [root / DATA / "images" / name for name in params.datasets]
+    settings = params.clip
+    names = [name for name in params.datasets if vocabulary(name).modality == "image"]
+    folders = [root / DATA / "images" / name for name in names]
     parts = [
         TrainingData(open_dataset(path), params.seeds.training, params, root) for path in folders
     ]
@@ -30,7 +33,7 @@ def main() -> None:
             about="The vision-language encoder that several classifiers and the score share.",
             inputs=folders,
             params=settings.model_dump(),
-            tags={"dataset": ", ".join(params.datasets), "model": "clip"},
+            tags={"dataset": ", ".join(names), "model": "clip"},
         ) as run,
         bar("clip", settings.training.epochs, "epochs") as line,
     ):

@@ -14,14 +14,14 @@ from pasta.paths import BEFORE, FIGURES, HEADLINES, NUMBERS, project_root, stage
 from pasta.stage import run_stage
 from pasta.studies.source import write_source
 from reports.source.changes import compare_versions
-from reports.source.data import ANALYSES, APPLICATIONS, COMPARED, SCORE, Data
+from reports.source.data import ANALYSES, APPLICATIONS, COMPARED, OTHERS, SCORE, Data
 from reports.source.numbers import choose_headlines, collect_numbers, split_topics
 
 
 def main() -> None:
     """Write the numbers for git, their comparison with reports/before.csv, and the picture."""
     root = project_root()
-    data = Data(root, (*ANALYSES, SCORE, *APPLICATIONS))
+    data = Data(root, (*ANALYSES, SCORE, *APPLICATIONS), others=OTHERS)
     public = store.read_json(stage_folder("score") / "public" / "scorer.json")["scorer"]
     split = load_params().scoring.split
     numbers = collect_numbers(data.parts, data.applications, public, split)

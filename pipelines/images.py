@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from pasta.config import load_params
-from pasta.datasets.build import build_dataset, chosen_items, source_of
+from pasta.datasets.build import build_dataset, chosen_items, input_size, source_of
 from pasta.datasets.released import ReleasedSource
 from pasta.paths import project_root, stage_folder
 from pasta.stage import run_stage
@@ -19,7 +19,8 @@ def main(dataset: str) -> None:
         for problem in source.left_out:
             typer.echo(f"left out: {problem}")
     items = chosen_items(source, params.datasets[dataset])
-    build_dataset(dataset, source, items, params.image_size, stage_folder("images") / dataset)
+    size = input_size(dataset, params)
+    build_dataset(dataset, source, items, size, stage_folder("images") / dataset)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pasta.progress import lines
 from pasta.resume import kept_units
 from pasta.scoring.evaluation import summarise
 from pasta.scoring.facts import scorer_facts
-from pasta.scoring.material import collect
+from pasta.scoring.material import FEWEST, collect, takes_less
 from pasta.scoring.public import describe_images, save_public, train_public
 from pasta.scoring.serving import log_served
 from pasta.scoring.stored import BESIDE, FOLDER
@@ -73,6 +73,12 @@ def main() -> None:
     track(wanted, results, [labels, votes, *(group.embeddings for group in every)], spent)
     started = time.perf_counter()
     material = collect(every, known)
+    dealt = params.scoring.split
+    if any(takes_less(material.places, dealt.by, dealt.train, seed) for seed in range(dealt.seeds)):
+        print(
+            f"{len(material.places)} rated explanations are few: less than the share {dealt.train} "
+            f"is for training, so that {FEWEST} are left to test on"
+        )
     facts = scorer_facts(material, params)
     facts.to_csv(root / DATA / "score" / "facts.csv", index=False, lineterminator="\n")
     size = material.embedded(params.embedding)[0].encoder["size"]

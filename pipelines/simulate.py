@@ -27,7 +27,9 @@ def main(name: str) -> None:
         about=f"The answers that the study {name!r} begins with: of simulated people, of a "
         "release, or none.",
         tags={"study": name, "dataset": ", ".join(dict.fromkeys(one.dataset for one in explained))},
-        inputs=[group.explanations for group in explained],
+        inputs=[group.explanations for group in explained]
+        if study.reads is None
+        else study.reads(root),
         params=study.settings,
     ) as run:
         simulated = study.simulate(explained, params)

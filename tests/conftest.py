@@ -95,7 +95,7 @@ def runner(project: Path) -> Runner:
             capture_output=True,
             text=True,
             check=False,
-            timeout=1200,
+            timeout=2400,
         )
         if check and done.returncode:
             pytest.fail(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")

@@ -83,14 +83,14 @@ PROSE = """
 #import "report.typ": *
 #show: report.with(title: "Short", subtitle: [A page])
 = How much there is
-There are #data.number parameters.
+It reads #data.number folders.
 """
 
 
 @REPORTS.register("short", about="a page of its own", reads=())
 def short(data: Data) -> Report:
     """One sentence."""
-    return Report("short", False, {"number": len(dict(data.params))}, PROSE)
+    return Report("short", False, {"number": len(data.reads)}, PROSE)
 '''
 FILES = {
     "pasta/explanations/methods/middle.py": METHOD,
@@ -232,8 +232,12 @@ assert found.regions()["concept"].tolist() in ([], ["stripe"])
 
 def test_a_report_page_is_listed_and_typeset(project: Path) -> None:
     code = """
+from pasta.config import load_params
+from pasta.paths import project_root
 from reports.source.catalog import build, names
+from reports.source.setting import describe_setting, write_setting
 
+write_setting(describe_setting(load_params()), project_root())
 assert names()["short"] == "a page of its own"
 print(build("short"))
 """

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed
 import numpy as np
 import pytest
@@ -302,6 +303,16 @@ def test_workers_are_other_processes_with_one_thread(
     assert os.getpid() not in {process for _, process, _ in found}
 
 
+def test_a_scheduler_that_is_starved_for_minutes_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    processes.close_workers()
+    with dask.config.set({"distributed.comm.timeouts.tcp": "30s"}):
+        monkeypatch.setenv("PASTA_SCHEDULER", address)
+        assert map_all(slow_first, [1]) == [1]
+        assert dask.config.get("distributed.comm.timeouts.tcp") == "300s"
+
+
 def test_finished_units_are_kept_and_not_computed_again(
     project: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
@@ -369,6 +380,22 @@ if __name__ == "__main__":
 """
 
 
+class Starved:
+    """A connection that does not close in time."""
+
+    def close(self, timeout: float) -> None:  # noqa: ARG002
+        raise TimeoutError
+
+
+def test_workers_that_are_slow_to_leave_do_not_make_finished_work_a_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    processes.close_workers()
+    processes._opened.append(Starved())
+    processes.close_workers()
+    assert "slow to leave" in capsys.readouterr().err and not processes._opened
+
+
 def test_workers_leave_with_a_killed_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(compute.__file__).parent.parent
     monkeypatch.setenv("PYTHONPATH", str(root))
@@ -380,7 +407,7 @@ def test_workers_leave_with_a_killed_driver(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_cluster_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PASTA_SCHEDULER", "slurm")
     monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
-    with pytest.raises(PastaError, match=r"pip install pasta-xai\[cluster\]"):
+    with pytest.raises(PastaError, match=r"pip install 'pasta-xai\[cluster\]'"):
         map_all(slow_first, [1])
 
 

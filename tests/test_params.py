@@ -82,10 +82,13 @@ def leaves(section: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
             yield (*path, key), value
 
 
+MISSING = object()
+
+
 def at(section: Any, path: tuple[str, ...]) -> Any:
     for step in path:
         if not isinstance(section, dict) or step not in section:
-            return None if path else section
+            return MISSING
         section = section[step]
     return section
 
@@ -184,25 +187,34 @@ def test_parameters_cannot_be_changed_later() -> None:
         ("ties: smallest", "vote: 5", r"annotations\.vote: unknown key\. Did you mean 'votes'\?"),
         ("ties: smallest", "votes: 0", r"annotations\.votes: found 0, expected greater"),
         (
-            "train: 600",
-            "color_bias: 1.5, train: 600",
+            "{train: 600",
+            "{color_bias: 1.5, train: 600",
             r"datasets\.\w+\.color_bias: found 1\.5, expected",
         ),
-        ("train: 600", "train: null", r"datasets\.catsdogscars: source 'drawn' needs a number"),
-        ("train: 600", "source: files, train: 600", r"datasets\.\w+: source 'files' needs a root"),
+        ("{train: 600", "{train: null", r"datasets\.catsdogscars: source 'drawn' needs a number"),
         (
-            "train: 600",
-            "source: web, train: 600",
+            "{train: 600",
+            "{source: files, train: 600",
+            r"datasets\.\w+: source 'files' needs a root",
+        ),
+        (
+            "{train: 600",
+            "{source: web, train: 600",
             r"datasets\.\w+\.source: found 'web', expected 'drawn'",
         ),
         ("image_size: 96", "image_size: 9", r"image_size: found 9, expected greater"),
         ("coco: coco}", "coco: cocoa}", r"groups\.coco is 'cocoa', expected one of the datasets"),
         (
-            "images: 16",
-            "images: {coco: 16}",
-            r"explanations\.images has a number for coco",
+            ", others: 10}",
+            "}",
+            r"explanations\.images has a number for \w+, .*, expected one for each",
         ),
-        ("images: 16", "images: 0", r"explanations\.images.*found 0, expected greater"),
+        (
+            "others: 10",
+            "other: 10",
+            r"explanations\.images has a number for \w+, .*, expected one for",
+        ),
+        ("others: 10", "others: 0", r"explanations\.images.*found 0, expected greater"),
         ("coco: coco}", "two: coco}", r"must have the same keys, but not coco, two"),
         ("resnet50: {}", "resnet50: {wide: 16}", r"models\.\w+\.resnet50\.wide: unknown key"),
         ("{epochs: 10}", "{epoch: 10}", r"resnet50\.training\.epoch: .*Did you mean 'epochs'"),
@@ -260,3 +272,12 @@ def test_no_text_raises_anything_but_an_input_error(
 ) -> None:
     with pytest.raises(InputError):
         load(text, tmp_path_factory.mktemp("params"))
+
+
+def test_a_profile_laid_over_another_brings_back_nothing_that_the_first_took_out() -> None:
+    params = checked_params(ROOT / "params.yaml", profile_text(["released", "ci"], ROOT))
+    images = ["catsdogscars", "pascalpart", "monumai", "coco"]
+    assert list(params.datasets) == list(params.groups) == list(params.models) == images
+    assert set(params.benchmark.datasets) <= set(images)
+    alone = checked_params(ROOT / "params.yaml", profile_text("ci", ROOT))
+    assert {"vessel", "traffic"} < set(alone.groups)

@@ -117,6 +117,16 @@ def test_the_rehearsal_has_the_architectures_of_the_paper_and_random_weights_eve
     assert not paper.random_weights and not profile("ci").random_weights
 
 
+def test_the_short_rehearsal_has_every_architecture_and_every_dataset() -> None:
+    whole, short = profile("rehearsal"), profile("rehearsal_short")
+    assert set(short.groups.values()) == set(whole.groups.values()) == set(short.datasets)
+    assert len(short.groups) < len(whole.groups) / 3
+    names = {name for group in whole.groups for name in whole.models[group].backbones}
+    assert {name for group in short.groups for name in short.models[group].backbones} == names
+    assert all(short.models[group] == whole.models[group] for group in short.groups)
+    assert short.random_weights == whole.random_weights
+
+
 def test_the_seed_of_random_weights_is_in_their_name() -> None:
     assert with_seed("random", 5) == "random:5" and with_seed("random:2", 5) == "random:2"
     assert seed_of("random:5") == 5 and seed_of("random") == 0

@@ -61,6 +61,20 @@ def test_the_folder_of_a_release_is_looked_at_and_written_down(here: Path, relea
     assert load_params(here / "params.yaml").profile == "demo"
 
 
+def test_datasets_that_a_release_says_nothing_about_are_left_out(here: Path, release: Path) -> None:
+    entries = json.loads((release / FILE).read_text())
+    some = [one for one in entries if "/coco_" in one["img"] or "/monumai_" in one["img"]]
+    (release / FILE).write_text(json.dumps(some))
+    try:
+        told = pasta("profile", "use", "released", "ci", "--root", str(release))
+    finally:
+        (release / FILE).write_text(json.dumps(entries))
+    assert "no entry is about them: catsdogscars, pascalpart" in told
+    params = load_params(here / "params.yaml")
+    assert set(params.datasets) == set(params.groups) == set(params.models) == {"coco", "monumai"}
+    assert "is now the profile 'demo'" in pasta("profile", "use", "demo"), "nothing was edited"
+
+
 def test_a_release_that_cannot_be_used_changes_nothing(here: Path, release: Path) -> None:
     before = (here / "params.yaml").read_text()
     entries = json.loads((release / FILE).read_text())

@@ -1,4 +1,4 @@
-"""`pasta analyse`: agreement and bias of anybody's ratings, without the rest of the project."""
+"""`pasta analyse`: agreement and bias of anybody's ratings, or the utility of explanations."""
 
 from __future__ import annotations
 
@@ -49,8 +49,36 @@ def analyse(
         typer.Option(metavar="FILE", help="what was rated, with any of kind, dataset, image_id"),
     ] = None,
     kind: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="kind of what was rated, to compare kinds")
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="kind of what was rated; or `trials`: the file has forced choices",
+        ),
     ] = None,
+    participant: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="of trials: who chose; else participant")
+    ] = None,
+    condition: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="of trials; else condition")
+    ] = None,
+    right: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="of trials: 0 or 1; else right")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="of trials, numbered; else session")
+    ] = None,
+    seconds: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="of trials; else seconds")
+    ] = None,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME", help="of trials: the condition without explanations")
+    ] = "baseline",
+    examples: Annotated[
+        int, typer.Option(min=1, help="of trials: examples in the training of a session")
+    ] = 5,
+    margin: Annotated[
+        float, typer.Option(min=0.001, help="of trials: of Utility around 1, for equivalence")
+    ] = 0.1,
     out: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="where to write; else RATINGS-agreement")
     ] = None,
@@ -80,9 +108,28 @@ def analyse(
     of samples have the same columns there. What is missing is said in the report, and the rest is
     there.
 
+    With `--kind trials` the file has forced choices instead, one row each, with participant,
+    condition, right, and perhaps item, session and seconds: how much better people predict a model
+    under each condition than under the baseline (Utility), as `utility.pdf` and tables.
+
     Writes `agreement.pdf` and one CSV file for each table, or nothing at all if the input is not
     in order.
     """
+    if kind == "trials" and samples is None:
+        from pasta.commands.analyse_trials import analyse_trials
+
+        given = _given(
+            participant=participant or rater,
+            condition=condition,
+            right=right,
+            item=item,
+            session=session,
+            seconds=seconds,
+        )
+        written = analyse_trials(ratings, given, baseline, examples, margin, resamples, seed, out)
+        if open_:
+            typer.launch(str(written))
+        return
     from analysis.tables import joined
     from pasta.studies.ratings.analyses.agreement import agreement_tables
     from pasta.studies.ratings.analyses.bias import bias_tables

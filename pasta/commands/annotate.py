@@ -125,7 +125,9 @@ def boxes(
     from pasta.datasets.files.box_sheets import write_sheet
     from pasta.datasets.files.cats_dogs_cars import BOXES, ClassFolders
     from pasta.errors import PastaError
+    from pasta.extras import require_extra
 
+    require_extra("vlm", "`pasta data boxes`")
     if weights not in ("pretrained", "random"):
         raise typer.BadParameter(
             f"{weights!r}: expected pretrained or random", param_hint="weights"

@@ -95,16 +95,22 @@ def explain(
     if out is not None:
         require_picture(out)
     from pasta.commands.show import note_cropping, note_training, trained_on
+    from pasta.config import load_params
     from pasta.datasets.vocabulary import vocabulary
     from pasta.explanations.catalog import technique as named
     from pasta.explanations.catalog import techniques as known
     from pasta.explanations.single import explain_file
+    from pasta.models.checkpoint import find_models
+    from pasta.paths import project_root
     from pasta.progress import bar
 
     words = vocabulary(dataset)
     if label is not None:
         words.class_index(label)
-    chosen = known() if every else [named(key) for key in dict.fromkeys(technique or [])]
+    chosen = [named(key) for key in dict.fromkeys(technique or [])]
+    if every:
+        there = find_models(dataset, load_params(), project_root())
+        chosen = [one for one in known() if one.backbone in there]
     single = chosen[0].key.replace("/", "-") if len(chosen) == 1 else "explanations"
     target = out or Path(f"{image.stem}.{single}.png")
     with bar(f"explain {image.name}", len(chosen), "techniques") as line:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import typer
 
@@ -14,6 +15,8 @@ def doctor() -> None:
     PASTA_THREADS, PASTA_SCHEDULER) or from machine.yaml beside dvc.yaml. Exits with 1 if something
     is wrong.
     """
+    from rich.markup import escape
+
     from pasta import compute, processes
     from pasta.commands.show import STATES, print_table
     from pasta.errors import PastaError
@@ -35,44 +38,58 @@ def doctor() -> None:
     ]
     print_table("Where work runs", ("setting", "value", "meaning"), rows)
     findings = list(_findings())
-    shown = [(what, STATES[state], detail) for what, state, detail in findings]
+    shown = [(what, STATES[state], escape(detail)) for what, state, detail in findings]
     print_table("What there is", ("what", "state", "detail"), shown)
     if any(state == "problem" for _, state, _ in findings):
         raise typer.Exit(1)
 
 
 def _findings() -> Iterator[tuple[str, str, str]]:
-    import shutil
-    from importlib.util import find_spec
-
     import torch
 
-    from pasta.config import load_params
-    from pasta.layout import groups
+    from pasta.extras import EXTRAS, how_to_get, missing_modules
     from pasta.name_clash import describe_clash
-    from pasta.paths import project_root
-    from pasta.tracking import require_tracking
+    from pasta.paths import find_root
 
-    root = project_root()
     yield "torch", "ok", f"{torch.__version__}, CUDA {torch.version.cuda or 'not built in'}"
     there = torch.cuda.is_available()
     names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     yield "GPU", "ok" if there else "missing", ", ".join(names) or "none is seen; the CPU will do"
-    for package, what in {
-        "transformers": "encoders beyond the CLIP family (extra vlm)",
-        "dask_jobqueue": "SLURM (extra cluster)",
-    }.items():
-        yield package, "ok" if find_spec(package) else "missing", what
+    for name, extra in EXTRAS.items():
+        absent = missing_modules(name)
+        detail = f"; {how_to_get(name)} brings {', '.join(absent)}" if absent else ""
+        yield f"extra {name}", "missing" if absent else "ok", f"{extra.serves}{detail}"
     clash = describe_clash()
     state = "ok" if clash is None else "problem"
     yield "import pasta", state, clash or "no other package of this name"
+    root = find_root()
+    if root is None:
+        yield (
+            "project",
+            "missing",
+            (
+                "this folder is in no clone of the repository: the library, `pasta analyse` and "
+                "`pasta score --scorer FOLDER` work, stages and reports do not"
+            ),
+        )
+        return
+    yield from _findings_of_project(root)
+
+
+def _findings_of_project(root: Path) -> Iterator[tuple[str, str, str]]:
+    import shutil
+
+    from pasta.config import load_params
+    from pasta.layout import groups
+    from pasta.tracking import require_tracking
+
     yield "MLflow", "ok", require_tracking()
     free = shutil.disk_usage(root).free / 2**30
     yield "disk", "ok" if free > 5 else "problem", f"{free:.0f} GiB free below {root}"
     params = load_params()
     made = sum((one.explanations / "explanations.parquet").is_file() for one in groups(params))
-    state = "ok" if made == len(params.groups) else "missing"
-    detail = f"{made} of {len(params.groups)} groups are explained (profile {params.profile})"
+    state = "ok" if made == len(params.rated) else "missing"
+    detail = f"{made} of {len(params.rated)} groups are explained (profile {params.profile})"
     yield "data", state, f"{detail}; `dvc repro` makes what is missing"
 
 

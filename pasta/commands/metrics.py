@@ -19,8 +19,10 @@ _GROUPS = {
     ("maps",): "From the map alone",
     ("maps", "masks"): "From the map and a mask of the object",
     ("maps", "model", "images", "targets"): "From the map and the model",
+    ("maps", "model", "images"): "From all maps of a method and the model",
     ("maps", "images", "targets", "explainer"): "By explaining again",
     ("maps", "model", "images", "targets", "explainer"): "By explaining again, with the model",
+    ("maps", "model", "images", "targets", "explainer", "layers"): "The same, with its layers",
 }
 
 
@@ -241,6 +243,8 @@ def _check(inputs: Inputs, wanted: list[Wanted]) -> None:
 
     for one in wanted:
         for need in METRICS.entry(one.name).metadata["needs"]:
+            if need == "layers":
+                continue  # which a model has or has not
             if getattr(inputs, need) is None and (need != "targets" or inputs.model is None):
                 extra = " (or --model, for the predicted classes)" if need == "targets" else ""
                 raise PastaError(f"{one.name} needs --{need}{extra}")

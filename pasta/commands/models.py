@@ -24,11 +24,11 @@ def models(dataset: OneDataset = None, as_json: AsJson = False) -> None:
     from pasta.commands.show import print_table
     from pasta.datasets.vocabulary import vocabulary
     from pasta.errors import PastaError
-    from pasta.layout import groups
+    from pasta.layout import every_group
 
     wanted = None if dataset is None else vocabulary(dataset).dataset
     scores: dict[str, dict[str, Any]] = {}
-    for group in groups():
+    for group in every_group():
         file = group.models / "accuracy.json"
         if wanted in (None, group.dataset) and file.exists():
             scores.setdefault(group.dataset, {}).update(store.read_json(file))

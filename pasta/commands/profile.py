@@ -68,6 +68,7 @@ def use(
 
     `pasta profile use released --root FOLDER` looks at the release first, and stores nothing if an
     entry of it cannot be used: `pasta data check pasta --root FOLDER` opens every file of it.
+    Datasets that the release says nothing about are left out of the parameters.
     """
     from pasta import store
     from pasta.commands.show import console
@@ -76,7 +77,7 @@ def use(
     from pasta.paths import PARAMS, project_root
 
     name = JOINT.join(names)
-    text = _text(names, _release(names, root, lenient))
+    text = _text(names, *_release(names, root, lenient))
     target = project_root() / PARAMS
     if target.read_text() == text:
         changed = ", with changes that are not committed" if _is_edited(text) else ""
@@ -155,8 +156,10 @@ def cost(
     print_table(f"{params.profile}: {', '.join(told)}", columns, rows, numbers=columns[1:])
 
 
-def _release(names: list[str], root: Path | None, lenient: bool) -> dict[str, Any] | None:
-    """The section ``release`` of the parameters, once the entries have been looked at."""
+def _release(
+    names: list[str], root: Path | None, lenient: bool
+) -> tuple[dict[str, Any] | None, list[str] | None]:
+    """The section ``release`` of the parameters and the datasets that it has entries about."""
     from pasta.commands.show import console
     from pasta.config import checked_params
     from pasta.datasets.released import read_release
@@ -172,23 +175,23 @@ def _release(names: list[str], root: Path | None, lenient: bool) -> dict[str, An
             "`pasta profile use released --root FOLDER` does"
         )
     if not released:
-        return None
+        return None, None
     folder = (home / params.release.root) if root is None else root.resolve()
     release = read_release(folder, lenient)
     for problem in release.left_out:
         console().print(f"left out: {problem}", markup=False, highlight=False, soft_wrap=True)
     counts = {name: len(release.of(name)) for name in released}
     missing = [name for name, number in counts.items() if not number]
+    if len(missing) == len(params.datasets):
+        raise PastaError(f"{release.file}: has no entry about {', '.join(missing)}")
     if missing:
-        raise PastaError(
-            f"{release.file}: has no entry about {', '.join(missing)}; take them out of "
-            "`datasets`, `groups` and `models` in a profile of your own"
-        )
+        console().print(f"left out, because no entry is about them: {', '.join(missing)}")
     told = ", ".join(f"{name} {number:,}" for name, number in counts.items())
     console().print(f"{release.file}: {len(release.entries):,} explanations ({told})")
     inside = folder.is_relative_to(home)
     found: dict[str, Any] = {"root": str(folder.relative_to(home) if inside else folder)}
-    return {**found, "lenient": True} if lenient else found
+    kept = [name for name in params.datasets if name not in missing] if missing else None
+    return {**found, "lenient": True} if lenient else found, kept
 
 
 def _is_edited(text: str) -> bool:
@@ -204,13 +207,19 @@ def _is_edited(text: str) -> bool:
     names = str(found.get("profile", "")).split(JOINT) if isinstance(found, dict) else []
     if names == [DEMO] or not set(names) <= set(profile_names(root)):
         return True  # the demo is the file itself
-    return text not in (profile_text(names, root), profile_text(names, root, found.get("release")))
+    release, datasets = found.get("release"), list(found.get("datasets", ()))
+    known = ((), (release,), (release, datasets))
+    return text not in (profile_text(names, root, *one) for one in known)
 
 
-def _text(names: Sequence[str], release: Mapping[str, Any] | None = None) -> str:
+def _text(
+    names: Sequence[str],
+    release: Mapping[str, Any] | None = None,
+    datasets: Sequence[str] | None = None,
+) -> str:
     from pasta.config import checked_params, profile_text
     from pasta.paths import PARAMS, project_root
 
-    text = profile_text(names, project_root(), release)
+    text = profile_text(names, project_root(), release, datasets)
     checked_params(project_root() / PARAMS, text)
     return text

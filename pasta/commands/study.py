@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pasta.commands.study_app import add_commands, new_study
+from pasta.studies.ratings.commands import INFORMED, Next
 from pasta.studies.registry import study_names, study_packages
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from pasta.config import Params
     from pasta.studies.base import Study
     from pasta.studies.importing import Outcome
 
@@ -40,6 +45,10 @@ Ids = Annotated[
 _PAUSES = (1.0, 3.0)  # seconds between tries, while another dvc command holds the batches
 _NEXT = "next: `dvc repro` takes it up, and `pasta changes` says what it did"
 Replace = Annotated[bool, typer.Option("--replace", help="let the file overrule what is stored")]
+Lenient = Annotated[
+    bool,
+    typer.Option("--lenient", help="leave out answers that cannot be used, name each (attention)"),
+]
 
 
 app = typer.Typer(
@@ -49,6 +58,20 @@ app = typer.Typer(
     "`pasta annotations`.",
     no_args_is_help=True,
 )
+
+
+def _ask_informed(wanted: Next, params: Params, root: Path) -> pd.DataFrame:
+    """Which ratings say most, by the public scorer and the votes so far."""
+    from pasta.scoring.next_votes import current_belief
+    from pasta.seeds import generator
+    from pasta.studies.ratings.information import checked_goal, choose_votes
+
+    belief = current_belief(params, root, wanted.question)
+    random = generator(wanted.seed, "plan", "next", "candidates")
+    return choose_votes(belief, wanted.number, checked_goal(wanted.goal), wanted.most, random)
+
+
+INFORMED["information"] = _ask_informed
 
 
 def study_app(name: str) -> typer.Typer:
@@ -63,9 +86,15 @@ def study_app(name: str) -> typer.Typer:
     taken = {one.name or getattr(one.callback, "__name__", "") for one in made.registered_commands}
 
     @made.command("check")
-    def check(file: File, people: People = None, replace: Replace = False, ids: Ids = None) -> None:
+    def check(
+        file: File,
+        people: People = None,
+        replace: Replace = False,
+        ids: Ids = None,
+        lenient: Lenient = False,
+    ) -> None:
         """Say whether a file of answers could be imported, and if not, everything wrong in it."""
-        _check(name, file, people, replace, ids)
+        _check(name, file, people, replace, ids, lenient)
 
     @made.command("import")
     def import_(
@@ -73,10 +102,11 @@ def study_app(name: str) -> typer.Typer:
         people: People = None,
         replace: Replace = False,
         ids: Ids = None,
+        lenient: Lenient = False,
         track: Annotated[bool, typer.Option(help="let DVC keep the batch at once")] = True,
     ) -> None:
         """Store the answers of a file, all or none. The same file twice changes nothing."""
-        _import(name, file, people, replace, ids, track)
+        _import(name, file, people, replace, ids, lenient, track)
 
     @made.command("batches")
     def batches() -> None:
@@ -91,6 +121,24 @@ def study_app(name: str) -> typer.Typer:
     ) -> None:
         """Take an imported batch back: its answers count no more, the ledger keeps it."""
         _withdraw(name, batch, reason, track)
+
+    has_pages = name in study_packages() and importlib.util.find_spec(
+        f"pasta.studies.{name}.app_new"
+    )
+    if "new" not in taken and has_pages:
+
+        @made.command("new")
+        def new(
+            folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder")],
+            only: Annotated[
+                str | None, typer.Option(help="only this experiment or part of the study")
+            ] = None,
+        ) -> None:
+            """Prepare a study for the browser: pictures, order, texts and consent form.
+
+            Then `pasta study serve DIR` and `pasta study invite DIR`.
+            """
+            new_study(name, folder, only)
 
     for verb in (_plan, _simulate, _export):
         if verb.__name__.removeprefix("_") not in taken:
@@ -155,7 +203,9 @@ def _load(name: str) -> tuple[Study, Path]:
     return load_study(name, load_params()), project_root()
 
 
-def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path | None) -> None:
+def _check(
+    name: str, file: Path, people: Path | None, replace: bool, ids: Path | None, lenient: bool
+) -> None:
     from pasta.studies.batches import merged, project_batches
     from pasta.studies.checking import Known, summary, unchecked
     from pasta.studies.importing import read_and_check
@@ -165,7 +215,7 @@ def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path 
     outside = study.outside(root)
     names = {} if ids is None else read_ids(ids, study)
     known = Known(outside, merged(study, project_batches(study, root)))
-    submission, checked = read_and_check(file, study, known, people, names, replace)
+    submission, checked = read_and_check(file, study, known, people, names, replace, lenient)
     for reason, number in submission.dropped.items():
         typer.echo(f"left out: {number} {reason}")
     for line in summary(checked.findings):
@@ -185,7 +235,13 @@ def _check(name: str, file: Path, people: Path | None, replace: bool, ids: Path 
 
 
 def _import(
-    name: str, file: Path, people: Path | None, replace: bool, ids: Path | None, track: bool
+    name: str,
+    file: Path,
+    people: Path | None,
+    replace: bool,
+    ids: Path | None,
+    lenient: bool,
+    track: bool,
 ) -> None:
     from pasta.commands.changes import keep_before
     from pasta.studies.importing import import_file
@@ -194,7 +250,7 @@ def _import(
     folder = root / study.batch_folder
     simulated = root / study.simulated_folder
     outside = study.outside(root)
-    outcome = import_file(file, study, folder, outside, replace, simulated, people, ids)
+    outcome = import_file(file, study, folder, outside, replace, simulated, people, ids, lenient)
     _print_outcome(outcome, study)
     if outcome.batch is None:
         return
@@ -221,6 +277,11 @@ def _withdraw(name: str, batch: str, reason: str, track: bool) -> None:
         _keep(folder)
     keep_before(root)
     typer.echo(_NEXT)
+
+
+def import_answers(name: str, file: Path, track: bool = True) -> None:
+    """Import a file of answers and say what came of it."""
+    _import(name, file, None, False, None, False, track)
 
 
 def _list_batches(name: str) -> None:
@@ -287,5 +348,6 @@ def _keep(folder: Path) -> None:
     typer.echo("another dvc command is running; wait until it has ended", err=True)
 
 
+add_commands(app)
 for _name in study_names():
     app.add_typer(study_app(_name), name=_name)

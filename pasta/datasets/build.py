@@ -21,7 +21,16 @@ from pasta.datasets.files import file_source
 from pasta.datasets.records import SPLITS, Item, Record, Source
 from pasta.datasets.released import open_release, released_source
 from pasta.datasets.settings import DatasetParams
-from pasta.datasets.stored import CONCEPTS, IMAGES, PARTS, PIXELS, REGIONS, SUMMARY, open_dataset
+from pasta.datasets.stored import (
+    CONCEPTS,
+    FORMS,
+    IMAGES,
+    PARTS,
+    PIXELS,
+    REGIONS,
+    SUMMARY,
+    open_dataset,
+)
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
 from pasta.processes import map_units
@@ -42,6 +51,15 @@ def source_of(dataset: str, params: Params, root: Path) -> Source:
         return file_source(dataset, root / str(section.root), params.seeds.splitting)
     train, validation, test = (getattr(section, split) or 0 for split in SPLITS)
     return DrawnSource(dataset, params.seeds.drawing, (train, validation, test), section.color_bias)
+
+
+USUAL_SIZES = {"volume": 28, "point cloud": 1024}  # of LATEC
+
+
+def input_size(dataset: str, params: Params) -> int:
+    """Return pixels or voxels a side, or the number of points, of a dataset's inputs."""
+    usual = USUAL_SIZES.get(vocabulary(dataset).modality, params.image_size)
+    return params.datasets[dataset].size or usual
 
 
 def chosen_items(source: Source, section: DatasetParams) -> list[Item]:
@@ -85,7 +103,8 @@ def build_dataset(
     items
         The images in the order of the rows.
     size
-        Width and height of the stored images in pixels.
+        Width and height of the stored images in pixels, the sides of volumes in voxels, or the
+        number of points of each cloud.
     out
         The folder to write to. The tables come last: where they are, the arrays are complete.
 
@@ -94,12 +113,13 @@ def build_dataset(
     DataFrame
         The table of images.
     """
-    n = len(items)
+    n, form = len(items), FORMS[vocabulary(dataset).modality]
+    spatial = (size,) * form.axes
     records: dict[int, tuple[Record, ...]] = {}
     units = [ImageUnit(source, tuple(part), size) for part in _chunks(items)]
     with (
-        store.new_array(out / PIXELS, (n, size, size, 3), np.uint8) as pixels,
-        store.new_array(out / PARTS, (n, size, size), np.uint8) as parts,
+        store.new_array(out / PIXELS, (n, *spatial, form.channels), form.dtype) as pixels,
+        store.new_array(out / PARTS, (n, *spatial), np.uint8) as parts,
         bar(f"images of {dataset}", n, "images") as progress,
     ):
         for place, found in map_units(load_images, units, little=n <= LITTLE):
@@ -213,7 +233,11 @@ Pixels = NDArray[np.uint8]
 
 
 def contact_sheet(folders: Sequence[Path]) -> Image.Image:
-    """Draw two rows for each dataset: test images of every class in turn, and their masks."""
+    """Draw two rows for each dataset: test images of every class in turn, and their masks.
+
+    Volumes are seen along their depth, clouds from the front; of each place the brightest voxel or
+    the nearest point is seen.
+    """
     strips = [_strip(folder) for folder in folders]
     width = max(strip.width for strip in strips)
     sheet = Image.new("RGB", (width, sum(strip.height for strip in strips)), PAPER)
@@ -227,17 +251,46 @@ def contact_sheet(folders: Sequence[Path]) -> Image.Image:
 def _strip(folder: Path) -> Image.Image:
     data = open_dataset(folder)
     rows = _one_of_each_class(data.images)
-    size, words = data.pixels.shape[1], data.vocabulary
+    pictures = [flat_view(data.pixels[row], data.parts[row]) for row in rows]
+    size, words = len(pictures[0][0]), data.vocabulary
     strip = Image.new("RGB", (COLUMNS * (size + GAP) + GAP, TITLE + 2 * (size + GAP) + GAP), PAPER)
     title = f"{words.title}: {len(words.classes)} classes, {len(words.concepts)} concepts"
     draw = ImageDraw.Draw(strip)
     draw.text((GAP, 6), title, INK, font=ImageFont.load_default(15))
-    for column, row in enumerate(rows):
+    for column, (image, parts) in enumerate(pictures):
         left = GAP + column * (size + GAP)
-        strip.paste(Image.fromarray(data.pixels[row]), (left, TITLE))
-        mask = colour_parts(data.parts[row], data.pixels[row], len(words.concepts))
+        strip.paste(Image.fromarray(image), (left, TITLE))
+        mask = colour_parts(parts, image, len(words.concepts))
         strip.paste(Image.fromarray(mask), (left, TITLE + size + GAP))
     return strip
+
+
+FLAT = 96  # pixels a side of pictures of volumes and clouds
+
+
+def flat_view(values: NDArray[Any], parts: Pixels) -> tuple[Pixels, Pixels]:
+    """Return a picture (size, size, 3) of an image, volume or cloud, and the parts that are seen.
+
+    An image is returned as it is.
+    """
+    if values.ndim == 3:
+        return values, parts
+    if values.ndim == 4:
+        grey = values.mean(-1)
+        # as a maximum intensity projection, but a part is seen before what surrounds it
+        deepest = np.where(parts > 0, grey + 256, grey).argmax(0)[None]
+        enlarged = np.arange(FLAT) * len(grey) // FLAT
+        image = grey.max(0).astype(np.uint8)[np.ix_(enlarged, enlarged)]
+        seen = np.take_along_axis(parts, deepest, 0)[0][np.ix_(enlarged, enlarged)]
+        return image[..., None].repeat(3, -1), seen
+    image, seen = np.full((FLAT, FLAT, 3), 255, np.uint8), np.zeros((FLAT, FLAT), np.uint8)
+    x, y, z = values.T
+    columns, rows = ((one + 1) / 2 * (FLAT - 3) for one in (x, -z))
+    for point in np.argsort(y, kind="stable"):  # the nearest last: the front is at y = 1
+        row, column = (int(np.clip(one[point], 0, FLAT - 3)) for one in (rows, columns))
+        image[row : row + 2, column : column + 2] = int(170 - 110 * (y[point] + 1) / 2)
+        seen[row : row + 2, column : column + 2] = parts[point]
+    return image, seen
 
 
 def _one_of_each_class(images: pd.DataFrame) -> list[int]:

@@ -18,15 +18,18 @@ nobody trains on them. They come without parts.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
 
+from pasta import store
 from pasta.datasets.files import images
 from pasta.datasets.records import Item, Record
 from pasta.datasets.settings import ReleaseParams
@@ -389,6 +392,36 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Problem]:
                 entry.activations,
             )
         samples.setdefault(sample, entry.place)
+
+
+def digest_files(release: Release, dataset: str) -> list[tuple[str, str]]:
+    """The md5 of every file that the entries of a dataset need, and of what they say of themselves.
+
+    Votes are not among it: a release with further votes on the same explanations has the same
+    images and maps.
+
+    Parameters
+    ----------
+    release
+        As :func:`open_release` reads it.
+    dataset
+        The dataset of the entries.
+
+    Returns
+    -------
+    Pairs of a path below the release's folder and an md5, by path; the entries themselves stand
+    under :data:`FILE`.
+    """
+    entries = release.of(dataset)
+    said = json.dumps([asdict(entry) for entry in entries], sort_keys=True)
+    optional = ("picture", "copy", "copy_activations")
+    named = {
+        getattr(entry, key) for entry in entries for key in ("image", "activations", *optional)
+    }
+    beside = {file.name for file in release.root.glob("*.json")} - {FILE}
+    found = [(FILE, hashlib.md5(said.encode(), usedforsecurity=False).hexdigest())]
+    found += [(path, store.file_md5(release.root / path)) for path in (named | beside) - {None}]
+    return sorted(found)
 
 
 def read_picture(root: Path, path: str) -> Image.Image:

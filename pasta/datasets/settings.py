@@ -1,10 +1,10 @@
-"""Where images come from."""
+"""Where images, volumes and point clouds come from."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from pasta.sections import Count, Fraction, Section
 
@@ -17,6 +17,8 @@ class DatasetParams(Section):
     train: Count | None  # number of images; null takes all (files); a release gives what it has
     validation: Count | None
     test: Count | None
+    # pixels or voxels a side, or points; null: `image_size`, 28 voxels, 1,024 points
+    size: Annotated[int, Field(ge=4, le=100_000)] | None = None
     color_bias: Fraction = 0.0  # drawn catsdogscars: how often colour gives the class away
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,14 +17,32 @@ IMAGES, REGIONS, CONCEPTS = "images.parquet", "regions.parquet", "concepts.parqu
 PIXELS, PARTS, SUMMARY = "images.npy", "parts.npy", "summary.json"
 
 
+class Form(NamedTuple):
+    """How the inputs of a modality are stored."""
+
+    axes: int  # spatial ones; each is as long as the size says
+    channels: int
+    dtype: type[np.generic]
+
+
+FORMS: dict[str, Form] = {
+    "image": Form(2, 3, np.uint8),
+    "volume": Form(3, 1, np.uint8),
+    "point cloud": Form(1, 3, np.float32),  # x, y, z
+}
+
+
 @dataclass(frozen=True)
 class StoredDataset:
-    """Tables and memory-mapped arrays of one dataset; ``images`` is in the order of the rows."""
+    """Tables and memory-mapped arrays of one dataset; ``images`` is in the order of the rows.
+
+    What is called images and pixels may be volumes or point clouds: see the vocabulary's modality.
+    """
 
     folder: Path
     vocabulary: Vocabulary
     images: pd.DataFrame
-    pixels: NDArray[np.uint8]  # (n, *spatial, channels): (n, size, size, 3) for images
+    pixels: NDArray[Any]  # (n, *spatial, channels): (n, size, size, 3) bytes for images
     parts: NDArray[np.uint8]  # (n, *spatial)
 
     def regions(self) -> pd.DataFrame:
@@ -55,7 +74,10 @@ def open_dataset(folder: Path) -> StoredDataset:
     """
     images = store.read(folder / IMAGES, tables.IMAGES).sort_values("row", ignore_index=True)
     words = vocabulary(str(images["dataset"].iloc[0]))
-    shape = (len(images), None, None, 3) if words.modality == "image" else None
+    shape: tuple[int | None, ...] | None = None
+    if words.modality in FORMS:
+        form = FORMS[words.modality]
+        shape = (len(images), *[None] * form.axes, form.channels)
     pixels = store.read_array(folder / PIXELS, shape)
     parts = store.read_array(folder / PARTS, pixels.shape[:-1])
     return StoredDataset(folder, words, images, pixels, parts)

@@ -58,8 +58,8 @@ def read_vocabulary(file: Path) -> Vocabulary:
         if key not in _KEYS:
             raise InputError(f"unknown key {key!r}. {did_you_mean(key, list(_KEYS))}", file=file)
     classes, concepts = (tuple(map(str, given[key])) for key in ("classes", "concepts"))
-    for names in (classes, concepts):
-        if len(set(names)) < len(names) or len(names) > LARGEST:
+    for names, most in ((classes, len(classes)), (concepts, LARGEST)):
+        if len(set(names)) < len(names) or len(names) > most:
             raise InputError(f"names {', '.join(names)}", file=file, expected="different names")
     readable, modality = given.get("readable", {}), given.get("modality", "image")
     return Vocabulary(file.stem, str(given["title"]), classes, concepts, readable, modality)

@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from pasta import compute
 from pasta.errors import PastaError
 from pasta.explanations.attribution import Status, shown_maps, statuses
-from pasta.explanations.base import Reshape, View, require_network
+from pasta.explanations.base import Place, Reshape, View, require_inputs, require_network
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, predicted_classes, view_of
 from pasta.explanations.hooks import evaluating, hooked
 from pasta.explanations.image import IMAGE
-from pasta.explanations.layers import place_tokens, resolve_layer
+from pasta.explanations.layers import AnyLayout, find_tokens, place_tokens, resolve_layer
 from pasta.explanations.methods.grad_cam import Backend
-from pasta.explanations.modality import Modality
+from pasta.explanations.modality import Modality, find_modality
 from pasta.explanations.settings import MethodsParams
 from pasta.models.base import Classifier
 from pasta.progress import late_bar
@@ -46,7 +46,9 @@ def explain(
     seed: int = 0,
     backend: Backend = ...,
     budget: int = 256,
-    modality: Modality = ...,
+    modality: Modality | str = ...,
+    references: Tensor | ArrayLike | None = ...,
+    place: Place | None = ...,
     return_status: Literal[False] = False,
 ) -> Maps: ...
 
@@ -65,7 +67,9 @@ def explain(
     seed: int = 0,
     backend: Backend = ...,
     budget: int = 256,
-    modality: Modality = ...,
+    modality: Modality | str = ...,
+    references: Tensor | ArrayLike | None = ...,
+    place: Place | None = ...,
     return_status: Literal[True],
 ) -> tuple[Maps, Statuses]: ...
 
@@ -83,7 +87,9 @@ def explain(
     seed: int = 0,
     backend: Backend = "shared pass",
     budget: int = 256,
-    modality: Modality = IMAGE,
+    modality: Modality | str = IMAGE,
+    references: Tensor | ArrayLike | None = None,
+    place: Place | None = None,
     return_status: bool = False,
 ) -> Maps | tuple[Maps, Statuses]:
     """Explain any torch image classifier by several methods that share their passes.
@@ -103,7 +109,9 @@ def explain(
         Keys as listed by ``pasta techniques`` (gradcam, eigencam, lime, ...); captum's saliency,
         input_x_gradient, integrated_gradients, smoothgrad, guided_backprop, deeplift,
         gradient_shap, occlusion; zennit's lrp (plain CNNs, ours elsewhere); and grad-cam's
-        kpca_cam, finer_cam, shapley_cam, random_cam.
+        kpca_cam, finer_cam, shapley_cam, random_cam. expected_gradients and deeplift_shap compare
+        with ``references``; raw_attention, attention_rollout and lrp_attention explain
+        transformers.
     target_layer
         Where CAM methods look, a module or its dotted name; None finds it for the torchvision and
         timm families.
@@ -121,15 +129,25 @@ def explain(
         The most images in one pass of a method that makes copies of them (LIME, Integrated
         Gradients, ...): less where memory is short.
     modality
-        What the inputs are, if not images; then only methods that know nothing of images apply.
+        What the inputs are, if not images: ``volume`` (n, channels, depth, height, width), ``point
+        cloud`` (n, 3, points), or a modality of your own. Not every method knows every modality.
+        Texts have no common size: :func:`pasta.explain_texts` explains them.
+    references
+        Inputs (m, channels, *spatial) that expected_gradients and deeplift_shap compare with, for
+        instance some of the training images.
+    place
+        From attention (n, queries, keys) and inputs to maps (n, *any), for transformers whose
+        tokens are no grid but points; see :mod:`pasta.explanations.methods.attention_maps`.
     return_status
         Also say what is the matter with each map.
 
     Returns
     -------
     For each method its maps (n, height, width), or (n, *spatial), as people see them: from 0 to 1
-    and, for methods with a sign, from -1 to 1. A map that is constant or not a number is all zero.
-    With ``return_status`` also a list for each method: ``ok``, ``zero``, ``constant`` or ``nan``.
+    and, for methods with a sign, from -1 to 1. In the readings *paper* and *released* of LATEC's
+    methods they have a value for each channel (n, channels, *spatial). A map that is constant or
+    not a number is all zero. With ``return_status`` also a list for each method: ``ok``, ``zero``,
+    ``constant`` or ``nan``.
 
     Examples
     --------
@@ -149,7 +167,24 @@ def explain(
     array([[[0., 0., 0.],
             [0., 0., 1.],
             [0., 0., 0.]]], dtype=float32)
+
+    A network of volumes that looks at one voxel, and one of point clouds that adds up heights:
+
+    >>> class Looks(nn.Module):
+    ...     def forward(self, volumes):
+    ...         return torch.stack([volumes[:, 0, 1, 0, 1], volumes[:, 0, 0, 0, 0]], 1)
+    >>> volume = torch.rand(1, 1, 2, 2, 2)
+    >>> maps = explain(Looks(), volume, [0], ["saliency"], modality="volume")["saliency"]
+    >>> maps.shape, maps[0, 1, 0, 1].item()
+    ((1, 2, 2, 2), 1.0)
+    >>> class Heights(nn.Module):
+    ...     def forward(self, clouds):
+    ...         return torch.stack([clouds[:, 2].sum(1), clouds[:, 0].sum(1)], 1)
+    >>> cloud = torch.tensor([[[0.1, 0.2], [0.0, 0.5], [1.0, 0.5]]])
+    >>> explain(Heights(), cloud, [0], ["input_x_gradient"], modality="point cloud")
+    {'input_x_gradient': array([[1. , 0.5]], dtype=float32)}
     """
+    modality = find_modality(modality)
     if isinstance(model, torch.jit.ScriptModule):
         raise PastaError(
             "a TorchScript model cannot be explained: nothing can be watched inside it; pass the "
@@ -161,7 +196,11 @@ def explain(
     # The caller may be in inference mode, where nothing can be differentiated.
     with torch.inference_mode(False), evaluating(model):
         pictures = _checked_images(images, modality)
+        others = _checked_references(references)
         view = _view(model, methods, target_layer, reshape, modality, pictures)
+        view = view if place is None else replace(view, place=place)
+        for name in methods:
+            require_inputs(name, view, others, pictures.shape[1:])
         pictures = pictures.to(compute.device_of(model))
         classes = _checked_targets(view, pictures, targets, batch_size or 16)
         work = Work(
@@ -174,15 +213,17 @@ def explain(
             budget,
             backend,
             modality,
+            others,
         )
-        found: Maps = {
-            name: np.empty((len(pictures), *pictures.shape[2:]), np.float32) for name in methods
-        }
+        found: Maps = {}
         known: Statuses = {name: [] for name in methods}
-        with late_bar("explain", len(pictures) * len(found)) as line:
+        with late_bar("explain", len(pictures) * len(known)) as line:
             for part in attributions(work, methods):
                 sign = METHODS.entry(part.method).metadata["sign"]
                 stop = part.start + len(part.raw)
+                if part.method not in found:
+                    shape = (len(pictures), *part.raw.shape[1:])
+                    found[part.method] = np.empty(shape, np.float32)
                 found[part.method][part.start : stop] = shown_maps(part.raw, sign)
                 known[part.method] += statuses(part.raw)
                 line.advance(len(part.raw), words=part.method)
@@ -207,11 +248,15 @@ def _view(
     needs = [name for name in methods if METHODS.entry(name).metadata["needs_layer"]]
     if isinstance(model, Classifier) and layer is None and reshape is None:
         return view_of(model)
+    attends = any(METHODS.entry(name).metadata["needs_attention"] for name in methods)
     if not needs and layer is None:
-        return View(model)
-    found, own = resolve_layer(model, layer, images.shape[1])
-    if own is not None and images.ndim == 4:
-        own = place_tokens(own, images.shape[2], images.shape[3])
+        own = place_tokens(find_tokens(model), *images.shape[2:]) if attends else None
+        return View(model, reshape=reshape or own)
+    found, own = resolve_layer(model, layer, images.shape[1], images.ndim - 2)
+    if own is None and attends:
+        own = AnyLayout(find_tokens(model), last=False)
+    if own is not None and images.ndim > 3:
+        own = place_tokens(own, *images.shape[2:])
     return View(model, found, reshape or own)
 
 
@@ -225,6 +270,16 @@ def _checked_images(images: Any, modality: Modality) -> Tensor:
     if not pictures.is_floating_point():
         raise PastaError(f"the images are {pictures.dtype}, expected floats")
     return pictures.clone() if pictures.is_inference() else pictures.detach()
+
+
+def _checked_references(references: Any) -> Tensor | None:
+    if references is None:
+        return None
+    found = references if isinstance(references, Tensor) else np.asarray(references)
+    checked = torch.as_tensor(found)
+    if not checked.is_floating_point():
+        raise PastaError(f"the references are {checked.dtype}, expected floats")
+    return checked.clone() if checked.is_inference() else checked.detach()
 
 
 def _checked_targets(view: View, images: Tensor, targets: Any, batch_size: int) -> Tensor:

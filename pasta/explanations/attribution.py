@@ -32,6 +32,12 @@ def shown_maps(raw: NDArray[Any], sign: Sign) -> NDArray[np.float32]:
     return _divided(values - low, values.max(axes, keepdims=True) - low)
 
 
+def of_places(raw: NDArray[Any], axes: int) -> NDArray[Any]:
+    """One value for each place (n, *spatial), of so many spatial axes: entries of LATEC's readings
+    (n, channels, *spatial) are summed over channels."""
+    return raw.sum(1) if raw.ndim == axes + 2 else raw
+
+
 def statuses(raw: NDArray[Any]) -> list[Status]:
     """What is the matter with each attribution (first axis), if anything."""
     flat = np.asarray(raw, dtype=np.float32).reshape(len(raw), -1)

@@ -9,11 +9,11 @@ above all, :class:`Given` computes once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ from pasta.models.base import ConceptModel, torch_generator
 from pasta.registry import Registry
 from pasta.sections import Section
 
+T = TypeVar("T")
 Functioning = Literal[
     "gradient",
     "perturbation",
@@ -39,6 +40,9 @@ Functioning = Literal[
 ]
 Attribution = Literal["image", "concepts"]
 Reshape = Callable[[Tensor], Tensor]
+# The attention of queries to keys (n, queries, keys), all blocks together, and the inputs, to maps
+# (n, *any): where the tokens have their places.
+Place = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Sizes:
 
     image: tuple[int, ...]  # height and width
     channels: int = 0  # of the target layer
+    references: int = 0  # inputs to compare with
 
 
 CountPasses = Callable[[Any, Sizes], Passes]  # from a method's settings and the model's sizes
@@ -81,6 +86,7 @@ class View:
     reshape: Reshape | None = None  # the layer's output to (n, channels, h, w), if it is not so
     to_probabilities: Callable[[Tensor], Tensor] = field(default=lambda logits: logits.softmax(1))
     concepts: ConceptModel | None = None  # the same classifier, if it has concepts
+    place: Place | None = None  # of attention, where tokens are no grid (points, for instance)
 
     def logits(self, images: Tensor) -> Tensor:
         """Class scores before any normalisation."""
@@ -116,7 +122,7 @@ class View:
 class SharedPass:
     """What one forward and one backward pass leave behind at the target layer."""
 
-    activations: Tensor  # (n, channels, h, w)
+    activations: Tensor  # (n, channels, *any), for images (n, channels, h, w)
     gradients: Tensor  # same shape: derivative of the target's logit
     found: Any = None  # what the method that brought this pass has collected on the way
 
@@ -151,6 +157,8 @@ class Given:
     budget: int = 256  # images that may be in one forward pass
     run_pass: Pass = shared_pass  # a method may bring a pass that serves all others, too
     modality: Modality = IMAGE
+    references: Tensor | None = None  # (m, channels, *spatial), inputs to compare with
+    shared: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.images)
@@ -203,6 +211,19 @@ class Given:
         """One forward and one backward pass, for all methods that look at them."""
         return self.run_pass(self.view, self.images, self.targets)
 
+    def once(self, what: str, compute: Callable[[], T]) -> T:
+        """What several methods share, beside the passes below; it is computed for the first."""
+        if what not in self.shared:
+            self.shared[what] = compute()
+        found: T = self.shared[what]
+        return found
+
+    def require_references(self) -> Tensor:
+        """The references, where the inputs are, or an error."""
+        if self.references is None:
+            raise PastaError(NO_REFERENCES.format("this method"))
+        return self.references.to(self.images)
+
     @cached_property
     def concept_scores(self) -> Tensor:
         """Scores of the concepts (n, concepts), for all methods that explain by concepts."""
@@ -212,6 +233,7 @@ class Given:
 
 Method = Callable[[Given], Tensor]
 METHODS: Registry[Method] = Registry("method")
+BACKBONES = ("resnet50", "vit_b_16", "clip_zero_shot")  # black boxes of which maps are rated
 
 
 def method(
@@ -223,12 +245,14 @@ def method(
     attribution: Attribution = "image",
     stage: Stage = "post-hoc",
     sign: Sign = "positive",
-    backbones: tuple[str, ...] = ("resnet50", "vit_b_16", "clip_zero_shot"),
+    backbones: tuple[str, ...] = BACKBONES,
     needs_layer: bool = False,
     own_pass: Pass | None = None,
     network: type[nn.Module] | None = None,
     settings: type[Section] | None = None,
     any_modality: bool = False,
+    needs_references: bool = False,
+    needs_attention: bool = False,
     passes: CountPasses | None = None,
 ) -> Callable[[Method], Method]:
     """Register a method with what there is to know about it.
@@ -238,9 +262,11 @@ def method(
     another colour. ``backbones`` are those the method is applied to in this project.
     A method that looks at the target layer ``needs_layer``; its ``own_pass`` takes the place of the
     shared one, for all methods of a batch; ``network`` is the only kind that it can explain.
-    ``any_modality`` says that it explains more than images. ``passes`` counts the passes of one
-    image beside those that methods share; without it a method that lives on a shared pass or on
-    concept scores needs none of its own, and another one a forward and a backward pass.
+    ``any_modality`` says that it explains more than images; a method that ``needs_references``
+    compares with other inputs, one that ``needs_attention`` explains transformers only.
+    ``passes`` counts the passes of one image beside those that methods share; without it a method
+    that lives on a shared pass or on concept scores needs none of its own, and another one a
+    forward and a backward pass.
     ``settings`` is the class of its
     section in the parameters, whose defaults hold unless params.yaml has something else under
     ``explanations.methods.<key>``.
@@ -259,6 +285,8 @@ def method(
         network=network,
         settings=settings,
         any_modality=any_modality,
+        needs_references=needs_references,
+        needs_attention=needs_attention,
         passes=passes,
     )
 
@@ -273,13 +301,49 @@ def require_network(key: str, network: nn.Module, modality: Modality = IMAGE) ->
         raise PastaError(f"{about['title']} needs a {kind.__name__}; {found} is not one")
 
 
+NO_REFERENCES = (
+    "{} compares with other inputs, and none are given: pass references (m, channels, *spatial), "
+    "inputs of the same kind, as `references=` of explain or of Work"
+)
+
+
+def require_inputs(key: str, view: View, references: Tensor | None, size: Sequence[int]) -> None:
+    """An error if there is no layer or there are no references, and the method needs them.
+
+    Parameters
+    ----------
+    key
+        Of the method.
+    view, references
+        What there is.
+    size
+        Channels and spatial axes of the inputs, which references must have, too.
+    """
+    about = METHODS.entry(key).metadata
+    title = about["title"]
+    if about["needs_layer"] and view.layer is None:
+        raise PastaError(f"{title} looks at a layer, and this model has none that is known")
+    if not about["needs_references"]:
+        return
+    if references is None:
+        raise PastaError(NO_REFERENCES.format(title))
+    if len(references) < 1 or tuple(references.shape[1:]) != tuple(size):
+        raise PastaError(
+            f"the references have the shape {tuple(references.shape)}, expected (m, "
+            f"{', '.join(map(str, size))}) as the inputs have"
+        )
+
+
 def raw_maps(
     computed: Tensor, size: tuple[int, ...], sign: Sign, modality: Modality = IMAGE
 ) -> Tensor:
-    """Rectify (positive methods) and enlarge to the images' size."""
+    """Rectify (positive methods) and enlarge to the images' size.
+
+    Maps that have a value for each channel of each place (n, channels, *spatial) stay as they are.
+    """
     maps = computed.relu() if sign == "positive" else computed
     maps = maps.float()
-    if tuple(maps.shape[1:]) == size:
+    if tuple(maps.shape[1:]) == size or maps.ndim == len(size) + 2:
         return maps
     return modality.resize(maps, size)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pasta.errors import PastaError
-from pasta.explanations import methods
+from pasta.explanations import cloud, methods, volume  # noqa: F401 (two register modalities)
 from pasta.explanations.base import METHODS
 from pasta.explanations.techniques import Kind, Technique
 from pasta.models.base import MODELS

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,16 +15,19 @@ from torch import Tensor
 
 from pasta import compute
 from pasta.errors import PastaError
+from pasta.explanations.attention import has_attention, no_attention
 from pasta.explanations.base import (
     Given,
     Passes,
     Sizes,
     View,
     raw_maps,
+    require_inputs,
     require_network,
     shared_pass,
 )
 from pasta.explanations.catalog import METHODS
+from pasta.explanations.equivalences import warn_of_equivalences
 from pasta.explanations.image import IMAGE
 from pasta.explanations.layers import find_layer
 from pasta.explanations.methods.grad_cam import (
@@ -45,7 +49,8 @@ class Part:
 
     method: str
     start: int  # of the batch among all images
-    raw: NDArray[np.float32]  # (batch, *spatial), or (batch, concepts)
+    # (batch, *spatial), or (batch, concepts); in LATEC's readings (batch, channels, *spatial)
+    raw: NDArray[np.float32]
 
 
 @dataclass
@@ -61,6 +66,7 @@ class Work:
     budget: int = 256
     backend: Backend = "shared pass"  # that computes CAM methods
     modality: Modality = IMAGE
+    references: Tensor | None = None  # (m, channels, *spatial), inputs to compare with
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -73,7 +79,7 @@ def view_of(model: Classifier) -> View:
     if not isinstance(model, BlackBox):
         raise PastaError(f"{type(model).__name__} is neither a black box nor a concept model")
     layer, reshape = find_layer(model)
-    return View(model, layer, reshape, model.to_probabilities)
+    return View(model, layer, reshape, model.to_probabilities, place=model.place_attention)
 
 
 def attributions(
@@ -95,6 +101,8 @@ def attributions(
     own = [one["own_pass"] for one in ours if one["own_pass"] is not None]
     shares = bool(own) or any(one["needs_layer"] for one in ours)
     device = compute.device_of(work.view.network)
+    _check(work, methods, settings, device)
+    references = None if work.references is None else work.references.to(device)
     for start in range(0, len(work), work.batch_size):
         part = slice(start, min(start + work.batch_size, len(work)))
         given = Given(
@@ -106,6 +114,7 @@ def attributions(
             work.budget,
             own[0] if own else shared_pass,
             work.modality,
+            references,
         )
         if shares:
             with _timed(spent, SHARED):
@@ -114,6 +123,20 @@ def attributions(
             with _timed(spent, name):
                 raw = compute.to_numpy(computed(given, name, work.backend).float())
             yield Part(name, start, raw)
+
+
+def _check(
+    work: Work, methods: Sequence[str], settings: Mapping[str, Any], device: torch.device
+) -> None:
+    """Errors and warnings, before any work."""
+    about = {name: METHODS.entry(name).metadata for name in methods}
+    first = work.images(slice(0, 1))
+    for name in methods:
+        require_inputs(name, work.view, work.references, first.shape[1:])
+    needy = [name for name in methods if about[name]["needs_attention"]]
+    if needy and not has_attention(work.view.network, first.to(device)):
+        raise no_attention(work.view.network)
+    warn_of_equivalences(work.view.network, methods, first.to(device), settings)
 
 
 def computed(given: Given, name: str, backend: Backend = "shared pass") -> Tensor:

@@ -82,22 +82,48 @@ def gallery(
     for name, (maps, signed) in methods.items():
         pairs = zip(images, maps, strict=True)
         rows.append((name, [rendering.overlay(image, one, signed, cell) for image, one in pairs]))
+    kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in methods.values()]
+    return arrange(rows, titles, title, kinds, blocks)
+
+
+def arrange(
+    rows: Sequence[tuple[str, Sequence[Pixels]]],
+    titles: Sequence[str],
+    title: str,
+    kinds: Sequence[Kind],
+    blocks: int = 2,
+) -> Figure:
+    """Show rows of pictures of one size, each with its name, in blocks side by side.
+
+    Parameters
+    ----------
+    rows
+        The name of each row and its pictures, one for each of the ``titles``.
+    titles
+        What is said of each column.
+    title
+        Of the whole picture.
+    kinds
+        Of maps, for the legend.
+    blocks
+        How many parts of the rows are side by side.
+    """
+    tall, wide = rows[0][1][0].shape[:2]
     high = -(-len(rows) // blocks)
     figure, left, bottom = Figure((1, 1), DPI), 0.0, 0.0
     for start in range(0, len(rows), high):
         part = rows[start : start + high]
         cells = [shown for _, every in part for shown in every]
-        grid, end = _add_grid(figure, cells, len(images), 0, (cell, cell), GAP, left)
+        grid, end = _add_grid(figure, cells, len(titles), 0, (wide, tall), GAP, left)
         for axes, (name, _) in zip(grid.axes_column[0], part, strict=True):
             words = textwrap.fill(name, NAME_LETTERS)
             axes.set_ylabel(words, rotation=0, ha="right", va="center", fontsize=GALLERY_LETTERS)
         for axes, label in zip(grid.axes_row[0], titles, strict=True):
             words = textwrap.fill(label.replace("_", " "), NAME_LETTERS, break_long_words=False)
             axes.set_title(words, fontsize=GALLERY_LETTERS - 1)
-        left += len(images) * (cell + GAP) + NAME_LETTERS * GALLERY_LETTERS
+        left += len(titles) * (wide + GAP) + NAME_LETTERS * GALLERY_LETTERS
         bottom = max(bottom, end)
     _write(figure, title, -5 * GALLERY_LETTERS, GALLERY_LETTERS + 3, va="bottom")
-    kinds: list[Kind] = ["signed" if signed else "positive" for _, signed in methods.values()]
     _add_legends(figure, kinds, bottom + GAP)
     return figure
 

@@ -24,6 +24,7 @@ from pasta.compute import to_numpy
 from pasta.explanations.modality import MODALITIES, Modality
 from pasta.explanations.perturbations import PERTURBATIONS
 from pasta.explanations.rendering import overlay
+from pasta.explanations.spatial import grid_labels, shift_content
 from pasta.models.data import as_tensor
 
 Floats = NDArray[np.float64]
@@ -107,9 +108,10 @@ def _weights(height: int, width: int) -> Any:
     return csr_array(beside / 6 + kron(down, across) / 12)
 
 
-def blur_image(image: Tensor, deviation: float) -> Tensor:
-    """Blur an image: a Gaussian kernel of 11 x 11 pixels, less in tiny images."""
-    half = min(_KERNEL // 2, min(image.shape[1:]) - 1)
+def blur_image(image: Tensor, deviation: float, kernel: int = _KERNEL) -> Tensor:
+    """Blur an image: a Gaussian kernel of 11 x 11 pixels or another odd side, less in tiny
+    images."""
+    half = min(kernel // 2, min(image.shape[1:]) - 1)
     places = torch.arange(-half, half + 1, dtype=image.dtype, device=image.device)
     weights = torch.softmax(-(places**2) / (2 * deviation**2), 0)
     wide = pad(image[:, None], (half, half, half, half), mode="reflect")
@@ -125,6 +127,8 @@ IMAGE = MODALITIES.register("image")(
         load=as_tensor,
         resize=resize_maps,
         segment=segment,
+        split=grid_labels,
+        shift=shift_content,
         perturb=PERTURBATIONS,
         remove=impute,
         blur=blur_image,

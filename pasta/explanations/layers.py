@@ -57,57 +57,70 @@ _EARLY, _MANY = 1 / 3, 10
 
 @dataclass(frozen=True)
 class Tokens:
-    """Tokens (n, tokens, channels) to maps (n, channels, h, w).
+    """Tokens (n, tokens, channels) to maps (n, channels, h, w), or (n, channels, d, h, w).
 
     The first ``prefix`` tokens (class, registers) have no place. If their number is not known, it
     is the smallest that leaves a grid. The grid has the proportions of the ``image``, height and
-    width in pixels; where these are not known it is that of the network, or a square.
+    width in pixels (or the size of a volume); where these are not known it is that of the network,
+    or a square (a cube).
     """
 
     prefix: int | None = None
-    grid: tuple[int, int] | None = None
-    image: tuple[int, int] | None = None
+    grid: tuple[int, ...] | None = None
+    image: tuple[int, ...] | None = None
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Drop the prefix, put the others in rows."""
-        rows, columns = self._places(tokens.shape[1])
-        places = tokens[:, tokens.shape[1] - rows * columns :]
-        return places.transpose(1, 2).reshape(len(tokens), -1, rows, columns)
+        grid = self._places(tokens.shape[1])
+        places = tokens[:, tokens.shape[1] - math.prod(grid) :]
+        return places.transpose(1, 2).reshape(len(tokens), -1, *grid)
 
-    def _places(self, count: int) -> tuple[int, int]:
+    @property
+    def _axes(self) -> int:
+        return len(self.image or self.grid or (0, 0))
+
+    def _places(self, count: int) -> tuple[int, ...]:
         proportional = self._proportional(count)
         if proportional is not None:
             return proportional
+        axes = self._axes
         if self.prefix is None:
-            side = math.isqrt(count)
             known = self.grid is not None and math.prod(self.grid) <= count
-            return self.grid if known and self.grid else (side, side)
+            return self.grid if known and self.grid else (_root(count, axes),) * axes
         for places in (count - self.prefix, count):  # some blocks have no prefix yet
             if self.grid and math.prod(self.grid) == places:
                 return self.grid
-            side = math.isqrt(max(places, 0))
-            if side > 0 and side**2 == places:
-                return side, side
+            side = _root(max(places, 0), axes)
+            if side > 0 and side**axes == places:
+                return (side,) * axes
         raise self._not_a_grid(count)
 
-    def _proportional(self, count: int) -> tuple[int, int] | None:
+    def _proportional(self, count: int) -> tuple[int, ...] | None:
         """The grid with the proportions of an image that is no square, if the tokens make one."""
-        if self.image is None or self.image[0] == self.image[1]:
+        if self.image is None or len(set(self.image)) == 1:
             return None
         common = math.gcd(*self.image)
-        height, width = self.image[0] // common, self.image[1] // common
+        ratio, axes = [length // common for length in self.image], self._axes
         exact = () if self.prefix is None else (count - self.prefix, count)
         for places in exact or (count,):
-            times = math.isqrt(max(places, 0) // (height * width))
-            if times > 0 and (not exact or times**2 * height * width == places):
-                return times * height, times * width
+            times = _root(max(places, 0) // math.prod(ratio), axes)
+            if times > 0 and (not exact or times**axes * math.prod(ratio) == places):
+                return tuple(times * length for length in ratio)
         return None
 
     def _not_a_grid(self, count: int) -> PastaError:
         return PastaError(
-            f"{count} tokens, {self.prefix} of them without a place, are not a square; pass a "
-            "reshape of your own"
+            f"{count} tokens, {self.prefix} of them without a place, are not a "
+            f"{'square' if self._axes == 2 else 'cube'}; pass a reshape of your own"
         )
+
+
+def _root(value: int, power: int) -> int:
+    """The largest whole number whose power is not above the value."""
+    if power == 2:
+        return math.isqrt(value)
+    root: int = round(value ** (1 / power))
+    return root if root**power <= value else root - 1
 
 
 def channels_last(output: Tensor) -> Tensor:
@@ -126,6 +139,8 @@ class AnyLayout:
         """Look at the shape."""
         if output.ndim == 3:
             return self.tokens(output)
+        if output.ndim == 5:  # maps of volumes
+            return output
         if output.ndim != 4:
             raise PastaError(
                 f"the layer's output has the shape {tuple(output.shape)}, which is neither maps "
@@ -134,19 +149,27 @@ class AnyLayout:
         return channels_last(output) if self.last or _looks_channels_last(output.shape) else output
 
 
-def place_tokens(reshape: Reshape, height: int, width: int) -> Reshape:
-    """The same, for images of a known size: a token's place follows from it."""
+def place_tokens(reshape: Reshape, *size: int) -> Reshape:
+    """The same, for images or volumes of a known size: a token's place follows from it."""
     if isinstance(reshape, Tokens):
-        return replace(reshape, image=(height, width))
+        return replace(reshape, image=size)
     if isinstance(reshape, AnyLayout):
-        return replace(reshape, tokens=replace(reshape.tokens, image=(height, width)))
+        return replace(reshape, tokens=replace(reshape.tokens, image=size))
     return reshape
 
 
-def find_layer(model: nn.Module, channels: int = 3) -> tuple[nn.Module, Reshape | None]:
+def find_tokens(model: nn.Module) -> Tokens:
+    """What a transformer says about its tokens, or as good as nothing."""
+    return _tokens(_token_network(model))
+
+
+def find_layer(
+    model: nn.Module, channels: int = 3, axes: int = 2
+) -> tuple[nn.Module, Reshape | None]:
     """The layer CAM methods look at, and what makes maps of its output.
 
-    ``channels`` are those of the images that the model takes.
+    ``channels`` are those of the images that the model takes, ``axes`` how many spatial ones they
+    have: networks for volumes are known by the names of their layers only.
     """
     if isinstance(model, BlackBox):
         grid = model.token_grid
@@ -156,16 +179,21 @@ def find_layer(model: nn.Module, channels: int = 3) -> tuple[nn.Module, Reshape 
             layer = _follow(part, path)
             if layer is not None:
                 return layer, _reshape(part, layer, layout)
+    if axes != 2:
+        raise PastaError(f"no target layer of {type(model).__name__} is known; name it")
     return _last_map(model, channels)
 
 
 def resolve_layer(
-    model: nn.Module, layer: nn.Module | str | None = None, channels: int = 3
+    model: nn.Module,
+    layer: nn.Module | str | None = None,
+    channels: int = 3,
+    axes: int = 2,
 ) -> tuple[nn.Module, Reshape | None]:
     """A layer given as a module, by its dotted name (``layer4.-1`` also counts from the end), or
     None to find it; and what makes maps of its output."""
     if layer is None:
-        return find_layer(model, channels)
+        return find_layer(model, channels, axes)
     if isinstance(layer, str):
         found = _follow(model, layer)
         if found is None:
@@ -236,6 +264,8 @@ def _reshape(part: nn.Module, layer: nn.Module, layout: str) -> Reshape | None:
         return None
     if layout == "tokens":
         return _tokens(part)
+    if isinstance(layer, nn.Conv3d | nn.BatchNorm3d | nn.Conv1d | nn.BatchNorm1d):
+        return None
     # Both work on the last axis, except for norms of maps that are derived from them.
     last = isinstance(layer, nn.LayerNorm | nn.Linear) and "2d" not in type(layer).__name__
     return AnyLayout(_tokens(part), last)
@@ -245,8 +275,10 @@ def _tokens(part: Any) -> Tokens:
     """What a network says about its tokens."""
     prefix = getattr(part, "num_prefix_tokens", None)
     grid = getattr(getattr(part, "patch_embed", part), "grid_size", None)
-    pair = (int(grid[0]), int(grid[1])) if isinstance(grid, tuple) and len(grid) == 2 else None
-    return Tokens(prefix if isinstance(prefix, int) else None, pair)
+    lengths = None
+    if isinstance(grid, tuple) and len(grid) in (2, 3):
+        lengths = tuple(int(one) for one in grid)
+    return Tokens(prefix if isinstance(prefix, int) else None, lengths)
 
 
 def _last_map(model: nn.Module, channels: int) -> tuple[nn.Module, Reshape | None]:

@@ -2,8 +2,9 @@
 
 Inputs are tensors (n, channels, *spatial) and maps (n, *spatial), whatever the spatial axes are.
 How stored inputs are loaded, cut into parts, perturbed, emptied, enlarged and shown is a matter of
-the modality. A dataset names its own in ``vocabularies/<dataset>.yaml``; images are the default,
-and :mod:`pasta.explanations.image` is the only one so far.
+the modality. A dataset names its own in ``vocabularies/<dataset>.yaml``; images are the default.
+See :mod:`pasta.explanations.image`, :mod:`~pasta.explanations.volume` and
+:mod:`~pasta.explanations.cloud`.
 """
 
 from __future__ import annotations
@@ -40,12 +41,18 @@ class Modality:
         Maps (n, *any) to maps of another spatial size.
     segment
         One input to the numbers 0, 1, ... of the parts that LIME and SHAP hide.
+    split
+        A spatial size and a length to the numbers (*spatial) 0, 1, ... of the cells of a grid of
+        that side; for point clouds of groups of so many points.
+    shift
+        Inputs with their content moved along the last axis by a share of its length.
     perturb
         Perturbations by name, for copies that people compare with the original.
     remove
         Inputs (n, ...) without the removed places (n, *spatial): what they could hold instead.
     blur
-        One input and a standard deviation to the input without detail.
+        One input and a standard deviation to the input without detail. The side of the kernel may
+        be given.
     render
         Stored values of one input, its map and whether it is signed to a picture.
     """
@@ -56,9 +63,11 @@ class Modality:
     load: Callable[[NDArray[Any]], Tensor]
     resize: Callable[[Tensor, tuple[int, ...]], Tensor]
     segment: Callable[..., Tensor] | None = None
+    split: Callable[[tuple[int, ...], int], Tensor] | None = None
+    shift: Callable[[Tensor, float], Tensor] | None = None
     perturb: Registry[Perturbation] | None = None
     remove: Callable[[Tensor, Tensor], Tensor] | None = None
-    blur: Callable[[Tensor, float], Tensor] | None = None
+    blur: Callable[..., Tensor] | None = None
     render: Callable[..., NDArray[Any]] | None = None
 
     @property
@@ -89,3 +98,8 @@ class Modality:
 
 
 MODALITIES: Registry[Modality] = Registry("modality")
+
+
+def find_modality(modality: Modality | str) -> Modality:
+    """Return a modality that is given as it is or by its name: image, volume, point cloud."""
+    return MODALITIES[modality] if isinstance(modality, str) else modality

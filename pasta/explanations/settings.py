@@ -6,9 +6,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pasta.readings import Reading
 from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
 Style = Literal["pasta", "released"]  # colours of heat maps, see pasta.explanations.rendering
+Score = Literal["probability", "logit"]  # of the target class
+
+
+class ReadingParams(Section):
+    """A method that LATEC's paper, its released code and this project compute differently.
+
+    Corrected maps have a value for each place, with its sign. The others have one for each channel
+    of each place, cut at zero as the paper or the code does it.
+    """
+
+    reading: Reading = "corrected"
 
 
 class FactorizationParams(Section):
@@ -17,21 +29,43 @@ class FactorizationParams(Section):
     components: Count = 5  # into which the activations of one image are factorised
 
 
-class LimeParams(Section):
-    """LIME on superpixels."""
+class GridParams(ReadingParams):
+    """Parts of an input for LIME and Kernel SHAP that form a grid."""
+
+    cell: Count = 16  # places along each side of a cell, for the grid
+    baseline: float = 0.0  # the value of hidden places, for the grid
+    score: Score = "probability"  # what is explained, for the grid
+    channels_apart: bool = False  # each channel of a cell is a feature of its own
+
+
+class LimeParams(GridParams):
+    """LIME on superpixels, or on a grid.
+
+    With LATEC's settings (Table 7): ``{segmenter: grid, cell: 16, samples: 10, kernel_width: 1.0,
+    surrogate: lasso, penalty: 1.0, score: logit}``.
+    """
 
     samples: Count = 1000
     kernel_width: Positive = 0.25  # of the exponential kernel on cosine distances
-    segmenter: Literal["quickshift", "slic"] = "quickshift"
+    segmenter: Literal["quickshift", "slic", "grid"] = "quickshift"
     segments: Count = 50  # about so many superpixels, for slic
-    penalty: Positive = 1.0  # of the ridge regression
+    surrogate: Literal["ridge", "lasso"] = "ridge"
+    penalty: Positive = 1.0  # of the ridge or lasso regression
 
 
-class ShapParams(Section):
-    """Kernel SHAP on superpixels."""
+class ShapParams(GridParams):
+    """Kernel SHAP on superpixels, or on a grid.
+
+    With LATEC's settings (Table 7): ``{segmenter: grid, cell: 16, samples: 10, score: logit}``.
+    """
 
     samples: Count = 500
+    segmenter: Literal["slic", "grid"] = "slic"
     segments: Count = 50
+
+
+class CamParams(ReadingParams):
+    """GradCAM and GradCAM++."""
 
 
 class RiseParams(Section):
@@ -42,7 +76,7 @@ class RiseParams(Section):
     keep: Fraction = 0.5  # probability that a cell stays visible
 
 
-class ScoreCamParams(Section):
+class ScoreCamParams(ReadingParams):
     """ScoreCAM."""
 
     # only so many channels, those that vary most (Faster Score-CAM); null takes all
@@ -70,8 +104,8 @@ class ConceptRiseParams(Section):
     keep: Fraction = 0.5
 
 
-class IntegratedGradientsParams(Section):
-    """Integrated Gradients."""
+class IntegratedGradientsParams(ReadingParams):
+    """Integrated Gradients, at the places of Gauss and Legendre. LATEC has 30 steps."""
 
     steps: Count = 50  # on the straight way from the baseline to the image
     baseline: float = 0.0  # the value of every pixel of the image that says nothing
@@ -85,10 +119,23 @@ class SmoothGradParams(Section):
     samples_at_once: Count = 5  # copies in one pass: draws, and so results, depend on it
 
 
-class DeepLiftParams(Section):
+class DeepLiftParams(ReadingParams):
     """DeepLIFT with the rescale rule."""
 
     baseline: float = 0.0
+
+
+class DeepLiftShapParams(ReadingParams):
+    """DeepLIFT SHAP."""
+
+    references: Count = 16  # so many of those that are given, the first ones
+
+
+class ExpectedGradientsParams(ReadingParams):
+    """Expected Gradients."""
+
+    samples: Count = 40  # random points between random references and the image
+    noise: NotNegative = 0.001  # standard deviation of what is added to the image
 
 
 class GradientShapParams(Section):
@@ -100,17 +147,24 @@ class GradientShapParams(Section):
     samples_at_once: Count = 5  # points in one pass: draws, and so results, depend on it
 
 
-class OcclusionParams(Section):
-    """Occlusion by a square that moves over the image."""
+class OcclusionParams(ReadingParams):
+    """Occlusion by a square that moves over the image. LATEC's is 50 pixels wide, by 25."""
 
     window: Fraction = 0.125  # side of the square, as a share of the image's shorter side
     stride: Fraction = 0.5  # by how much it moves, as a share of its own side
+    window_pixels: Count | list[Count] | None = None  # its sides instead, of all axes or of each
+    stride_pixels: Count | list[Count] | None = None
     baseline: float = 0.0  # the value of pixels behind it
 
 
-class LrpParams(Section):
-    """Layer-wise relevance propagation. By default these are zennit's rules EpsilonPlusFlat."""
+class LrpParams(ReadingParams):
+    """Layer-wise relevance propagation. By default these are zennit's rules EpsilonPlusFlat.
 
+    The rules of layers and of the first one hold for the corrected reading; the others have their
+    own, by layer type and architecture, with LATEC's gamma (0.25) and epsilon (1e-4).
+    """
+
+    architecture: Literal["auto", "cnn", "transformer"] = "auto"  # for these others
     convolutions: Literal["epsilon", "gamma", "plus"] = "plus"
     linear: Literal["epsilon", "gamma", "plus"] = "epsilon"
     first: Literal["flat", "same"] = "flat"  # of the first layer, if it sees the image
@@ -154,6 +208,15 @@ class MethodsParams(OpenSection):
     gradient_shap: GradientShapParams = GradientShapParams()
     occlusion: OcclusionParams = OcclusionParams()
     lrp: LrpParams = LrpParams()
+    saliency: ReadingParams = ReadingParams()
+    input_x_gradient: ReadingParams = ReadingParams()
+    guided_backprop: ReadingParams = ReadingParams()
+    gradcam: CamParams = CamParams()  # and gradcam++
+    expected_gradients: ExpectedGradientsParams = ExpectedGradientsParams()
+    deeplift_shap: DeepLiftShapParams = DeepLiftShapParams()
+    raw_attention: ReadingParams = ReadingParams()
+    attention_rollout: ReadingParams = ReadingParams()
+    lrp_attention: ReadingParams = ReadingParams()
     kpca_cam: KpcaCamParams = KpcaCamParams()
     finer_cam: FinerCamParams = FinerCamParams()
 

@@ -14,7 +14,7 @@ from pasta import compute
 from pasta.config import load_params
 from pasta.datasets.vocabulary import vocabulary
 from pasta.explanations import rendering
-from pasta.explanations.attribution import shown_maps, statuses
+from pasta.explanations.attribution import of_places, shown_maps, statuses
 from pasta.explanations.engine import Work, attributions, view_of
 from pasta.explanations.gallery import Entry, draw, sheet
 from pasta.explanations.rendering import Explanation, Pixels
@@ -90,7 +90,7 @@ def _explain(
 
 
 def _shown(raw: NDArray[np.float32], technique: Technique) -> NDArray[np.float32]:
-    return raw if technique.kind == "concept" else shown_maps(raw, technique.sign)
+    return raw if technique.kind == "concept" else shown_maps(of_places(raw, 2), technique.sign)
 
 
 def answer_card(answer: Answer) -> Pixels:

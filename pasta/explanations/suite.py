@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pasta import compute, store
 from pasta.config import Params
 from pasta.datasets.stored import open_dataset
-from pasta.explanations.attribution import scaled, statuses
+from pasta.explanations.attribution import of_places, scaled, statuses
 from pasta.explanations.base import View
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import Work, attributions, view_of
@@ -157,7 +157,7 @@ def explain(unit: Part) -> Arrays:
         raw[part.method].append(part.raw)
     found: Arrays = {"work": np.array(list(seconds)), "seconds": np.array(list(seconds.values()))}
     for method, parts in raw.items():
-        whole = np.concatenate(parts)
+        whole = of_places(np.concatenate(parts), len(modality.axes))
         found[f"statuses.{method}"] = np.array(statuses(whole))
         found[f"values.{method}"], found[f"scales.{method}"] = scaled(whole)
     return found

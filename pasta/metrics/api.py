@@ -28,11 +28,11 @@ from pasta.explanations.attribution import Status
 from pasta.explanations.attribution import statuses as map_statuses
 from pasta.explanations.hooks import evaluating
 from pasta.explanations.image import IMAGE
-from pasta.explanations.modality import Modality
+from pasta.explanations.modality import Modality, find_modality
 from pasta.metrics.base import Batch, Cost, Explainer, Result, Sign, variant_name
 from pasta.metrics.catalog import METRICS
+from pasta.metrics.copies import ask_explainer
 from pasta.metrics.forward import Scorer, forward_rows, scorer_of
-from pasta.metrics.own.robustness import ask_explainer
 from pasta.metrics.settings import DEFAULTS, MetricsParams
 from pasta.progress import late_bar
 from pasta.registry import did_you_mean
@@ -59,6 +59,11 @@ class Inputs:
         given = self.maps if self.maps is not None else self.targets
         return len(given) if given is not None else len(self.images)
 
+    @property
+    def layers(self) -> nn.Module | None:
+        """The model, if it can be looked into."""
+        return self.model if isinstance(self.model, nn.Module) else None
+
     @cached_property
     def device(self) -> torch.device:
         """That of the model, or of the images or maps where there is none."""
@@ -83,7 +88,7 @@ class Inputs:
             yield slice(start, min(start + CHUNK, len(self)))
 
     def maps_of(self, part: slice) -> Tensor:
-        """Maps (n, *spatial)."""
+        """Maps (n, *spatial), or (n, channels, *spatial) with a number for each entry."""
         return self.modality.drop_channel(_tensor(self.maps[part]).float().to(self.device))
 
     def images_of(self, part: slice) -> Tensor:
@@ -123,13 +128,14 @@ def check_inputs(inputs: Inputs, names: list[str]) -> None:
         raise PastaError("without maps or targets nobody knows how many images there are to load")
     if not len(inputs):
         raise PastaError("there are no samples")
-    size = _check_maps(inputs)
+    size = _check_maps(inputs, names)
     used = {need for name in names for need in METRICS.entry(name).metadata["needs"]}
     if "images" in used:
         first = inputs.images_of(slice(0, 1))
         if not callable(inputs.images):
             _same_number(inputs, "images", inputs.images)
         check_same_size("images", tuple(first.shape[2:]), size)
+        _check_channels(inputs, first.shape[1])
     if "targets" in used and inputs.targets is not None:
         _check_targets(inputs)
     if "masks" in used:
@@ -165,6 +171,9 @@ def _check_needs(inputs: Inputs, name: str) -> None:
             continue  # those that the model predicts
         if need == "maps" and "explainer" in about["needs"] and inputs.explainer is not None:
             continue  # those that the explainer gives
+        if need == "layers" and inputs.model is not None:
+            kind = type(inputs.model).__name__
+            raise PastaError(f"{name} looks at a layer: the model is a {kind}, expected a module")
         raise PastaError(
             f"{name} needs {need}: it is a metric of {about['category']} that looks at "
             f"{', '.join(about['needs'])}"
@@ -180,12 +189,13 @@ def _takes_model(explainer: Any) -> bool:
     return "model" in inspect.signature(explainer).parameters
 
 
-def _check_maps(inputs: Inputs) -> tuple[int, ...] | None:
+def _check_maps(inputs: Inputs, names: Sequence[str]) -> tuple[int, ...] | None:
     if inputs.maps is None:
         return None
     shape = tuple(np.shape(inputs.maps))
     axes = len(inputs.modality.axes)
-    if len(shape) == axes + 2 and shape[1] == 1:
+    entries = all(METRICS.entry(name).metadata["entries"] for name in names)
+    if len(shape) == axes + 2 and (entries or shape[1] == 1):
         shape = (shape[0], *shape[2:])
     if len(shape) != axes + 1 or 0 in shape:
         form = inputs.modality.map_form
@@ -194,6 +204,15 @@ def _check_maps(inputs: Inputs) -> tuple[int, ...] | None:
             "Maps with channels must be added up first"
         )
     return shape[1:]
+
+
+def _check_channels(inputs: Inputs, channels: int) -> None:
+    shape = tuple(np.shape(inputs.maps)) if inputs.maps is not None else ()
+    if len(shape) == len(inputs.modality.axes) + 2 and shape[1] not in (1, channels):
+        raise PastaError(
+            f"the maps have {shape[1]} channels and the images {channels}, expected one number per "
+            "pixel or the same channels"
+        )
 
 
 def _check_targets(inputs: Inputs) -> None:
@@ -288,6 +307,8 @@ def measure(
     check_inputs(inputs, names)
     if finite and inputs.maps is not None:
         check_finite(inputs)
+    asking = [METRICS.entry(name).metadata["request"] for name in names]
+    requests = tuple(ask(own) for ask, own in zip(asking, settings, strict=True) if ask is not None)
     found = [
         Measured(
             one.name,
@@ -301,13 +322,25 @@ def measure(
     ]
     with evaluating(inputs.model), late_bar("measure", len(inputs) * len(found)) as line:
         scorer = _look_at_model(inputs, names, softmax)
-        for part in inputs.chunks():
-            whole = _make_batch(inputs, part, names, scorer, seed, batch_size)
+        pairs = list(zip(found, settings, strict=True))
+        sets = [pair for pair in pairs if _compares_maps(pair[0].name)]
+        each = [pair for pair in pairs if not _compares_maps(pair[0].name)]
+        parts = [(part, each) for part in inputs.chunks() if each]
+        # Metrics of a set of maps see all of them at once.
+        for part, some in parts + [(slice(0, len(inputs)), sets)] * bool(sets):
+            whole = _make_batch(
+                inputs, part, [one.name for one, _ in some], scorer, seed, batch_size
+            )
+            whole.requests = requests
             batches: dict[tuple[Any, ...], Batch] = {}
-            for one, own in zip(found, settings, strict=True):
+            for one, own in some:
                 _measure_part(one, own, whole, part, batches)
                 line.advance(part.stop - part.start, words=one.name)
     return found
+
+
+def _compares_maps(name: str) -> bool:
+    return bool(METRICS.entry(name).metadata["whole_set"])
 
 
 def _look_at_model(inputs: Inputs, names: Sequence[str], softmax: bool | None) -> Scorer | None:
@@ -349,7 +382,8 @@ def _make_batch(
     if inputs.maps is not None:
         maps = inputs.maps_of(part)
         if images is not None:
-            check_same_size("images", tuple(images.shape[2:]), tuple(maps.shape[1:]))
+            axes = len(inputs.modality.axes)
+            check_same_size("images", tuple(images.shape[2:]), tuple(maps.shape[-axes:]))
     else:
         maps = _explain_all(inputs, images, targets, rows)
     masks = inputs.masks_of(part) if "masks" in needs else None
@@ -491,7 +525,7 @@ def evaluate(
     seed: int = 0,
     batch_size: int | None = None,
     softmax: bool | None = None,
-    modality: Modality = IMAGE,
+    modality: Modality | str = IMAGE,
     return_status: bool = False,
     **options: Any,
 ) -> Floats | tuple[Floats, list[str]]:
@@ -503,7 +537,8 @@ def evaluate(
         A key as listed by ``pasta metrics``: faithfulness, sparseness, ... or quantus/ and the
         name of a class of Quantus, as in quantus/MaxSensitivity.
     maps
-        Relevance (n, height, width), of the images' size. Robustness can do without: the explainer
+        Relevance (n, height, width), of the images' size, or for many metrics (n, channels, height,
+        width) with a number for each channel of a pixel. Robustness can do without: the explainer
         gives them.
     model
         Maps images to (n, classes). A module is used in evaluation mode and left as it was found.
@@ -525,7 +560,9 @@ def evaluate(
         Whether the model's outputs are logits that must be made probabilities. None takes them as
         they are, and it is an error if a metric needs probabilities and they are none.
     modality
-        What the inputs are, if not images: they and the maps have its spatial axes.
+        What the inputs are, if not images: ``volume`` (n, channels, depth, height, width), ``point
+        cloud`` (n, 3, points), or one of your own. They and the maps have its spatial axes. Weights
+        of words are for :func:`pasta.evaluate_texts`.
     return_status
         Also return why there is no value, for each sample: "ok", or "zero", "constant", "nan" (what
         the map is), "nan output", "constant output", "empty mask", ..., or what Quantus says.
@@ -557,8 +594,29 @@ def evaluate(
     >>> maps = [[[0.0, 1.0], [2.0, 3.0]], [[3.0, 2.0], [1.0, 0.0]]]
     >>> evaluate("deletion", maps=maps, model=probabilities, images=images, steps=4)
     array([0.125, 0.875])
+
+    The same with a volume of two slices, and with a cloud of two points, the first of which is the
+    highest and is moved to the centre first or last:
+
+    >>> volume = torch.zeros(1, 1, 2, 2, 2)
+    >>> volume[0, 0, 1, 1, 0] = 1
+    >>> def brightness(volumes):
+    ...     bright = volumes.amax(dim=(1, 2, 3, 4))
+    ...     return torch.stack([1 - bright, bright], dim=1)
+    >>> given = {"model": brightness, "images": volume, "targets": [1], "steps": 8}
+    >>> evaluate("deletion", maps=volume[:, 0], modality="volume", **given).item()
+    0.0625
+    >>> cloud = torch.tensor([[[0.0, 0.0], [0.0, 0.0], [1.0, 0.5]]])
+    >>> def height(clouds):
+    ...     highest = clouds[:, 2].amax(1)
+    ...     return torch.stack([1 - highest, highest], dim=1)
+    >>> given = {"model": height, "images": cloud.repeat(2, 1, 1), "targets": [1, 1], "steps": 2}
+    >>> evaluate("deletion", maps=[[1.0, 0.0], [0.0, 1.0]], modality="point cloud", **given)
+    array([0.5 , 0.75])
     """
-    inputs = Inputs(maps, images, targets, masks, model, explainer, modality=modality)
+    inputs = Inputs(
+        maps, images, targets, masks, model, explainer, modality=find_modality(modality)
+    )
     [found] = measure(
         [Wanted(name, options)],
         inputs,
@@ -589,6 +647,7 @@ def curves(name: str, *, maps: Maps, seed: int = 0, **rest: Any) -> Floats:
     Curves (n, points); rows of samples without a value are NaN.
     """
     own = {key: rest.pop(key) for key in list(rest) if key in Inputs.__dataclass_fields__}
+    own["modality"] = find_modality(own.get("modality", IMAGE))
     how = {key: rest.pop(key) for key in ("batch_size", "softmax") if key in rest}
     [found] = measure([Wanted(name, rest)], Inputs(maps, **own), seed=seed, **how)
     if found.curves is None:
@@ -596,7 +655,13 @@ def curves(name: str, *, maps: Maps, seed: int = 0, **rest: Any) -> Floats:
     return found.curves
 
 
-def cost(name: str, images: int = 1, base: MetricsParams = DEFAULTS, **options: Any) -> Cost:
+def cost(
+    name: str,
+    images: int = 1,
+    base: MetricsParams = DEFAULTS,
+    shape: tuple[int, ...] | None = None,
+    **options: Any,
+) -> Cost:
     """Count the forward passes and the maps from the explainer that a metric needs.
 
     The look at the model before any work and the search for predicted classes, where no targets
@@ -610,6 +675,8 @@ def cost(name: str, images: int = 1, base: MetricsParams = DEFAULTS, **options: 
         How many samples there are.
     base
         Settings of all metrics.
+    shape
+        That of an image (channels, *spatial), for metrics whose steps are a number of features.
     **options
         Settings that replace those of ``base``.
 
@@ -618,8 +685,16 @@ def cost(name: str, images: int = 1, base: MetricsParams = DEFAULTS, **options: 
     The cost for all images.
     """
     settings = get_settings(name, options, base)
-    count = METRICS.entry(name).metadata["cost"]
-    if count is None:
+    about = METRICS.entry(name).metadata
+    if about["cost"] is None:
         raise PastaError(f"nobody knows how many passes {name} makes; a dry run counts them")
-    each: Cost = count(settings)
+    if about["sized_cost"] is None:
+        each: Cost = about["cost"](settings)
+    elif shape is not None:
+        each = about["sized_cost"](settings, shape)
+    else:
+        raise PastaError(
+            f"how many passes {name} makes depends on the size of the images, expected their shape "
+            "(channels, *spatial)"
+        )
     return each.times(images)

@@ -30,13 +30,14 @@ Category = Literal[
 ]
 Direction = Literal["higher", "lower"]
 Sign = Literal["signed", "absolute", "positive"]
-Need = Literal["maps", "model", "images", "targets", "explainer", "masks"]
+Need = Literal["maps", "model", "images", "targets", "explainer", "masks", "layers"]
 Explainer = Callable[[Tensor, Tensor], Any]  # images (n, c, *spatial) and targets (n,) to maps
 
 EXPLANATION: tuple[Need, ...] = ("maps",)
 MODEL: tuple[Need, ...] = ("maps", "model", "images", "targets")
 EXPLAINER: tuple[Need, ...] = ("maps", "images", "targets", "explainer")
 MODEL_AND_EXPLAINER: tuple[Need, ...] = ("maps", "model", "images", "targets", "explainer")
+LAYERS_AND_EXPLAINER: tuple[Need, ...] = (*MODEL_AND_EXPLAINER, "layers")
 MASKS: tuple[Need, ...] = ("maps", "masks")
 
 T = TypeVar("T")
@@ -84,13 +85,14 @@ class Cost:
 
 
 SCORES = "clean"  # the scores of the images as they are, which several metrics ask for
+LOGITS = "clean logits"  # and what the model gives for them before it becomes probabilities
 
 
 @dataclass
 class Batch:
     """A few maps and what belongs to them; only what a metric needs is there."""
 
-    maps: Tensor  # (n, *spatial)
+    maps: Tensor  # (n, *spatial), or (n, channels, *spatial) with a number for each entry
     seed: int = 0
     rows: int = 1  # images in one forward pass
     images: Tensor | None = None
@@ -101,14 +103,20 @@ class Batch:
     modality: Modality = IMAGE
     shared: dict[Hashable, Any] = field(default_factory=dict)
     memory: dict[Hashable, Any] | None = None  # outlives the batch, for other maps of its images
+    requests: tuple[Any, ...] = ()  # of all metrics that explain noisy copies of these images
 
     def __len__(self) -> int:
         return len(self.maps)
 
     @property
     def pixels(self) -> int:
-        """Of one map."""
+        """Of one map; its entries, where it has channels."""
         return self.maps[0].numel()
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether maps have a number for each channel of a place."""
+        return self.maps.ndim == require(self.images).ndim
 
     @cached_property
     def digests(self) -> list[str]:
@@ -204,7 +212,11 @@ def metric(
     refuses: tuple[Status, ...] = _BAD,
     probabilities: bool = False,
     same_questions: bool = False,
+    entries: bool = True,
+    whole_set: bool = False,
     cost: Callable[[Any], Cost] = lambda _: Cost(),
+    request: Callable[[Any], Hashable] | None = None,
+    sized_cost: Callable[[Any, tuple[int, ...]], Cost] | None = None,
 ) -> Callable[[Metric], Metric]:
     """Register a metric with what there is to know about it.
 
@@ -215,7 +227,12 @@ def metric(
     ``variant`` names settings that make another column of a table: the measure stage takes all that
     its parameters list under the plural of the name. ``same_questions`` says that what the model is
     asked depends on the image and not on the map, so that all methods can share the answers.
-    ``cost`` gives the work for one image from the settings.
+    ``entries`` says that maps may have a number for each channel of a place. ``whole_set`` says
+    that the metric compares the maps of a method with each other: it must be given all of them at
+    once. ``cost`` gives the work for one image from the settings; where it depends on the size of
+    the images, ``sized_cost`` gives it from the settings and the shape (channels, *spatial), for
+    maps without channels. ``request`` gives what the metric wants to know of noisy copies that are
+    explained again, as :class:`pasta.metrics.copies.Request`.
     """
     return METRICS.register(
         key,
@@ -231,7 +248,11 @@ def metric(
         refuses=refuses,
         probabilities=probabilities,
         same_questions=same_questions,
+        entries=entries,
+        whole_set=whole_set,
         cost=cost,
+        request=request,
+        sized_cost=sized_cost,
         check_options=None,
         changes_model=False,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -11,11 +11,14 @@ from torch import Tensor, nn
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, View
+from pasta.explanations.layers import resolve_layer
 from pasta.explanations.masking import Masked, batch_rows, masked_scores
 from pasta.models.base import Classifier
 
 Model = Callable[[Tensor], Tensor]
-Answer = Literal["score", "correct"]  # the target's score, or 1 where the target has the largest
+# The target's score, what the model gives for it before that becomes a probability, or 1 where the
+# target has the largest score.
+Answer = Literal["score", "logit", "correct"]
 _ROUNDING = 1e-3  # by which probabilities may miss 1 when they are added up
 
 
@@ -26,11 +29,26 @@ class Scorer:
     network: Model
     convert: Callable[[Tensor], Tensor]
     classes: int
+    module: nn.Module | None = None  # the network itself, for metrics that look at its layers
+    _layers: dict[str | None, nn.Module] = field(default_factory=dict, compare=False, repr=False)
 
     def outputs(self, images: Tensor) -> Tensor:
         """Probabilities, or whatever the model gives, (n, classes)."""
         with torch.inference_mode():
             return self.convert(self.network(images))
+
+    def logits(self, images: Tensor) -> Tensor:
+        """What the model itself gives (n, classes)."""
+        with torch.inference_mode():
+            return self.network(images)
+
+    def layer(self, name: str | None, channels: int) -> nn.Module:
+        """A layer by its dotted name, or the one that CAM methods look at; it is found once."""
+        if self.module is None:
+            raise PastaError("the model is no torch module: it has no layers to look at")
+        if name not in self._layers:
+            self._layers[name] = resolve_layer(self.module, name, channels)[0]
+        return self._layers[name]
 
     def predicted(self, images: Tensor, rows: int) -> Tensor:
         """The class with the largest output of each image."""
@@ -42,7 +60,8 @@ class Scorer:
         """An answer for all copies of each image, ``rows`` copies at a time."""
 
         def ask(images: Tensor, owners: Tensor) -> Tensor:
-            outputs, wanted = self.outputs(images), targets[owners]
+            give = self.logits if answer == "logit" else self.outputs
+            outputs, wanted = give(images), targets[owners]
             if answer == "correct":
                 # A comparison with something that is not a number must not look like an answer.
                 broken = torch.where(outputs.isfinite().all(1), 0.0, torch.nan)
@@ -85,7 +104,8 @@ def scorer_of(model: Any, images: Tensor, softmax: bool | None, probabilities: b
             f"{high:.3g} that add up to {float(outputs.sum(1)[0]):.3g}. If they are logits, say "
             "softmax=True; softmax=False takes them as they are"
         )
-    return Scorer(network, convert, outputs.shape[1])
+    module = model if isinstance(model, nn.Module) else None
+    return Scorer(network, convert, outputs.shape[1], module)
 
 
 def forward_rows(images: Tensor, batch_size: int | None) -> int:

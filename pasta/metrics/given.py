@@ -26,7 +26,7 @@ from pasta.compute import to_numpy
 from pasta.errors import InputError, PastaError
 from pasta.explanations.attribution import statuses
 from pasta.explanations.hooks import evaluating
-from pasta.metrics.api import Inputs, Wanted, find_usable, get_settings, measure
+from pasta.metrics.api import Inputs, Wanted, cost, find_usable, get_settings, measure
 from pasta.metrics.catalog import METRICS
 from pasta.text_files import read_csv
 
@@ -361,7 +361,12 @@ def estimate(wanted: Sequence[Wanted], inputs: Inputs, batch_size: int | None = 
             for part in inputs.chunks()
             for number in find_usable(inputs.maps_of(part), group[0].name)[2]
         ]
-        if kept:
+        if kept and _any_needs(group, "layers"):  # which the model that knows nothing has not
+            for one in group:
+                each = cost(one.name, len(kept), **one.options)
+                passes += each.forward_passes
+                explanations += each.explanations
+        elif kept:
             counting = _Counting()
             seconds += len(kept) * counting.timed(group, inputs.part(slice(kept[0], kept[0] + 1)))
             passes += len(kept) * counting.images
@@ -381,7 +386,8 @@ def _group_alike(wanted: Sequence[Wanted]) -> list[list[Wanted]]:
     groups: dict[tuple[Any, ...], list[Wanted]] = {}
     for one in wanted:
         about = METRICS.entry(one.name).metadata
-        groups.setdefault((about["sign"], about["refuses"], about["needs"]), []).append(one)
+        inside = "layers" in about["needs"]
+        groups.setdefault((about["sign"], about["refuses"], inside), []).append(one)
     return list(groups.values())
 
 

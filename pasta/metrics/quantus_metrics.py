@@ -64,8 +64,8 @@ from pasta.metrics.base import (
     Result,
     require,
 )
+from pasta.metrics.copies import ask_explainer
 from pasta.metrics.forward import Scorer
-from pasta.metrics.own.robustness import ask_explainer
 from pasta.registry import Entry, Registry, did_you_mean
 from pasta.seeds import entropy
 
@@ -333,7 +333,11 @@ def _register(category: str, kind: Any) -> None:
         refuses=("nan", "zero", "constant"),
         probabilities=False,
         same_questions=False,
+        entries=False,
+        whole_set=False,
         cost=None,
+        request=None,
+        sized_cost=None,
         check_options=lambda options: check_options(kind, options),
         changes_model=changes,
     )(measure)

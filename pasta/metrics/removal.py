@@ -6,6 +6,7 @@ smoothness.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,9 +16,12 @@ from torch import Tensor
 from pasta.explanations.image import IMAGE
 from pasta.explanations.masking import Masked
 from pasta.explanations.modality import Modality
-from pasta.metrics.base import SCORES, Batch, require
+from pasta.metrics.base import LOGITS, SCORES, Batch, require
+from pasta.metrics.forward import precise
+from pasta.metrics.settings import Answered, FillingParams
 
-Perturb = Callable[[Tensor], Tensor]  # removed (rows, h, w) to copies (rows, channels, h, w)
+# Removed places (rows, *spatial) or entries (rows, channels, *spatial) to copies of an image.
+Perturb = Callable[[Tensor], Tensor]
 
 
 def rank_pixels(batch: Batch) -> list[Tensor]:
@@ -41,15 +45,48 @@ def rank_map(one: Tensor, generator: torch.Generator) -> Tensor:
     return places.view_as(one)
 
 
-def score_images(batch: Batch) -> Tensor:
-    """Ask for the target's score (n,) of the images as they are."""
+def rank_places(batch: Batch) -> list[Tensor]:
+    """The same for the places of maps that may have channels, by the mean of these."""
+    if not batch.has_entries:
+        return rank_pixels(batch)
+    return [
+        rank_map(one.mean(0), batch.generator(number, "ties"))
+        for number, one in enumerate(batch.maps)
+    ]
+
+
+def score_images(batch: Batch, answer: Answered = "score") -> Tensor:
+    """Ask for the target's score (n,) of the images as they are, or for what the model gives."""
 
     def compute() -> Tensor:
         copies = [Masked(1, image[None].__getitem__) for image in require(batch.images)]
         scorer, targets = require(batch.scorer), require(batch.targets)
-        return torch.cat(scorer.copies(copies, targets, batch.rows))
+        return torch.cat(scorer.copies(copies, targets, batch.rows, answer))
 
-    return batch.once(SCORES, compute)
+    return batch.once(clean_key(answer), compute)
+
+
+def clean_key(answer: Answered) -> str:
+    """What metrics that ask about the images as they are have in common."""
+    return SCORES if answer == "score" else LOGITS
+
+
+def count_features(entries: int, channels: int, has_entries: bool) -> int:
+    """How many numbers of a map are so many entries: on maps without channels each number stands
+    for all channels of a place."""
+    return entries if has_entries else max(1, round(entries / channels))
+
+
+def count_groups(entries: int, shape: tuple[int, ...]) -> int:
+    """How many groups of so many entries a map without channels has, of images of this shape
+    (channels, *spatial)."""
+    channels, *spatial = shape
+    return math.ceil(math.prod(spatial) / count_features(entries, channels, False))
+
+
+def features_of(batch: Batch, entries: int) -> int:
+    """How many numbers of this batch's maps are so many entries."""
+    return count_features(entries, require(batch.images).shape[1], batch.has_entries)
 
 
 def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = True) -> Masked:
@@ -77,6 +114,37 @@ def make_copies(rank: Tensor, counts: Tensor, perturb: Perturb, most: bool = Tru
         return perturb(place < counts.to(place.device)[rows].view(-1, *[1] * place.ndim))
 
     return Masked(len(counts), build)
+
+
+def make_groups(groups: Tensor, number: int, perturb: Perturb) -> Masked:
+    """Make copies of an image, each without one group of its features.
+
+    Parameters
+    ----------
+    groups
+        The number of each feature's group, shaped as a map.
+    number
+        How many groups there are.
+    perturb
+        What becomes of the features that are removed.
+
+    Returns
+    -------
+    The copies, made when they are needed.
+    """
+
+    def build(rows: slice) -> Tensor:
+        wanted = torch.arange(rows.start, rows.stop, device=groups.device)
+        return perturb(groups == wanted.view(-1, *[1] * groups.ndim))
+
+    return Masked(number, build)
+
+
+def sum_groups(values: Tensor, groups: Tensor, number: int) -> Tensor:
+    """Add up the values of each group, in double precision."""
+    exact = precise(values.flatten())
+    sums = torch.zeros(number, dtype=exact.dtype, device=exact.device)
+    return sums.index_add_(0, groups.flatten().to(exact.device), exact)
 
 
 def count_pixels(percentages: Sequence[float], pixels: int) -> Tensor:
@@ -119,8 +187,13 @@ def make_perturbation(batch: Batch, number: int, settings: Any, kind: str) -> Pe
 
 
 def make_replacement(image: Tensor, filling: Tensor) -> Perturb:
-    """Make a perturbation that puts other values into removed pixels."""
-    return lambda removed: torch.where(removed[:, None], filling, image)
+    """Make a perturbation that puts other values into removed pixels or entries."""
+    return lambda removed: torch.where(spread(removed, image), filling, image)
+
+
+def spread(removed: Tensor, image: Tensor) -> Tensor:
+    """Which entries of copies are removed, where all channels of a place or single ones are."""
+    return removed if removed.ndim > image.ndim else removed[:, None]
 
 
 def make_imputation(image: Tensor, noise: Tensor, modality: Modality = IMAGE) -> Perturb:
@@ -135,12 +208,22 @@ def make_imputation(image: Tensor, noise: Tensor, modality: Modality = IMAGE) ->
     return copies
 
 
-def make_filling(image: Tensor, settings: Any, modality: Modality = IMAGE) -> Tensor:
-    """Make the image that stands where pixels are not there."""
+def make_filling(batch: Batch, number: int, settings: FillingParams) -> Tensor:
+    """Make the image that stands where pixels of one of the images are not there."""
+    image = require(batch.images)[number]
     if settings.filling == "black":
         return torch.full_like(image, settings.black)
+    if settings.filling == "centre":
+        return torch.zeros_like(image)
+    if settings.filling == "minimum":
+        return image.amin().expand_as(image)
     if settings.filling == "mean":
         axes = tuple(range(1, image.ndim))
         return image.mean(axes, keepdim=True).expand_as(image)
-    blurred: Tensor = modality.need("blur")(image, settings.blur)
+    if settings.filling == "noise":
+        random = batch.generator(number, "filling")
+        drawn = torch.randn(image.shape, generator=random, dtype=image.dtype)
+        return image + settings.noise * drawn.to(image.device)
+    size = () if settings.kernel is None else (settings.kernel,)
+    blurred: Tensor = batch.modality.need("blur")(image, settings.blur, *size)
     return blurred

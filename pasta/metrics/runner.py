@@ -9,6 +9,7 @@ techniques of a backbone that share what they ask of it.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -35,14 +36,13 @@ from pasta.explanations.stored import StoredExplanations
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group
 from pasta.metrics.api import CHUNK, Inputs, Measured, Wanted, get_settings, measure
-from pasta.metrics.base import Explainer, variant_name
+from pasta.metrics.base import Cost, Explainer, variant_name
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.settings import MeasureParams
 from pasta.models import checkpoint
 from pasta.models.base import Classifier
-from pasta.models.checkpoint import trained_models
 from pasta.progress import bar
-from pasta.resume import Arrays, kept_units
+from pasta.resume import Arrays, KeptUnits, kept_units
 from pasta.sections import for_dataset
 from pasta.seeds import generator
 
@@ -71,28 +71,84 @@ class Subject(Inputs):
     samples: tuple[str, ...] = ()
 
 
-class Subjects:
-    """The saliency techniques of a group, and its classifiers on the device of this process."""
+class Material(ABC):
+    """What units of a stage measure: maps by technique, and classifiers on the device of this
+    process."""
 
-    def __init__(self, group: Group, params: Params, root: Path) -> None:
-        self.group, self.params, self.root = group, params, root
-        self.dataset: StoredDataset = open_dataset(group.images)
-        self.stored = StoredExplanations(group.explanations)
+    def __init__(self, params: Params, root: Path) -> None:
+        self.params, self.root = params, root
         self._models: dict[str, Classifier] = {}
         self._shared: dict[str, Any] = {}  # what several classifiers need
+
+    @property
+    @abstractmethod
+    def dataset(self) -> StoredDataset:
+        """The images that were explained."""
+
+    @property
+    @abstractmethod
+    def techniques(self) -> list[Technique]:
+        """Those whose maps are measured, in the order of the table."""
+
+    @abstractmethod
+    def home(self, backbone: str) -> Path:
+        """Where a trained classifier is."""
+
+    @abstractmethod
+    def of(self, method: str, backbone: str, images: Names | None = None) -> Subject:
+        """The maps of one technique, by its names, on all or on some images."""
+
+    @abstractmethod
+    def images_of(self, metric: str) -> Names | None:
+        """The images that a metric measures, the same for all techniques; None is all of them."""
+
+    @property
+    def modality(self) -> Modality:
+        """What the inputs of the dataset are."""
+        return MODALITIES[self.dataset.vocabulary.modality]
+
+    def view(self, backbone: str) -> View | None:
+        """A trained classifier, if it is there; one at a time is kept."""
+        if not (self.home(backbone) / checkpoint.CARD).is_file():
+            return None
+        if backbone not in self._models:
+            model, _ = checkpoint.load(self.home(backbone), self.params, self.root, self._shared)
+            self._models = {backbone: compute.place(model)}
+        return view_of(self._models[backbone])
+
+    def again(self, view: View, methods: tuple[str, ...]) -> Again:
+        """How metrics explain changed copies."""
+        return Again(view, methods, self.params, self.modality)
+
+
+class Subjects(Material):
+    """The saliency techniques of a group."""
+
+    def __init__(self, group: Group, params: Params, root: Path) -> None:
+        super().__init__(params, root)
+        self.group = group
+        self._dataset = open_dataset(group.images)
+        self.stored = StoredExplanations(group.explanations)
+
+    @property
+    def dataset(self) -> StoredDataset:
+        """The images of the group."""
+        return self._dataset
 
     @cached_property
     def techniques(self) -> list[Technique]:
         """In the order of the explanations table; concept explanations have no map."""
         return [one for one in self.stored.techniques if one.kind == "saliency"]
 
-    def view(self, backbone: str) -> View:
-        """A trained classifier; one at a time is kept."""
-        if backbone not in self._models:
-            folder = self.group.models / backbone
-            model, _ = checkpoint.load(folder, self.params, self.root, self._shared)
-            self._models = {backbone: compute.place(model)}
-        return view_of(self._models[backbone])
+    def home(self, backbone: str) -> Path:
+        """Where a trained classifier is."""
+        return self.group.models / backbone
+
+    def images_of(self, metric: str) -> Names | None:
+        """The images that a metric measures, the same for all techniques; None is all of them."""
+        names = self.stored.table["image_id"].astype(str).unique().tolist()
+        seed = self.params.seeds.measuring
+        return choose_measured(names, metric, self.group.dataset, self.params.metrics, seed)
 
     def of(self, method: str, backbone: str, images: Names | None = None) -> Subject:
         """The maps of one technique, by its names, on all or on some images."""
@@ -138,11 +194,6 @@ class Subjects:
             samples=tuple(rows["sample_id"].astype(str)),
         )
 
-    @property
-    def modality(self) -> Modality:
-        """What the inputs of the dataset are."""
-        return MODALITIES[self.dataset.vocabulary.modality]
-
     @cached_property
     def _row_of(self) -> pd.Series[int]:
         return self.dataset.images.set_index("image_id")["row"]
@@ -168,18 +219,36 @@ _BYTES = 2**27  # of maps of noisy copies that wait for the methods they belong 
 
 
 @dataclass(frozen=True)
-class Source:
+class Source(ABC):
     """What units read.
 
     ``key`` changes with code, parameters and data: a worker that outlives the stage keeps nothing
-    of another key.
+    of another key. The metrics and their settings are those of the parameters.
     """
 
-    group: Group
-    root: Path
     key: str
-    settings: MeasureParams = field(compare=False)
+    root: Path
     params: Params = field(compare=False)
+
+    @abstractmethod
+    def open(self) -> Material:
+        """Open what is to be measured, in the process that measures it."""
+
+    @property
+    def settings(self) -> MeasureParams:
+        """Which metrics, and how."""
+        return self.params.metrics
+
+
+@dataclass(frozen=True)
+class GroupSource(Source):
+    """The explanations of a group."""
+
+    group: Group
+
+    def open(self) -> Material:
+        """The saliency techniques of the group."""
+        return Subjects(self.group, self.params, self.root)
 
 
 @dataclass(frozen=True)
@@ -217,34 +286,61 @@ def measure_group(
     -------
     The table, and the seconds of each technique and metric.
     """
-    for method in settings.not_again:
-        METHODS.entry(method)
-    for name in settings.images:
-        METRICS.entry(name)
-    subjects = Subjects(group, params, root)
-    wanted = list_wanted(settings)
-    if not trained_models(group.models):
-        wanted = [one for one in wanted if _needs_maps_only(one)]
+    own = params.model_copy(update={"metrics": settings})
     inputs = [group.images, group.models, group.explanations, group.data / "clip"]
     with kept_units(f"measure@{group.key}", inputs) as kept:
-        source = Source(group, root, kept.folder.name, settings, params)
-        units = list(_plan_units(subjects, source, wanted))
-        found: dict[int, Arrays] = {}
-        with bar(f"metrics of {group.key}", len(units), "units") as line:
-            for place, result in map_units(measure_unit, units, kept):
-                found[place] = result
-                line.advance(words=f"{units[place].backbone} {', '.join(units[place].methods)}")
-        parts = [pd.DataFrame(found[place]) for place in range(len(units))]
-        parts += _list_not_measured(subjects, settings, wanted)
-        nothing = pd.DataFrame(columns=["technique", *tables.METRIC_VALUES.columns, "seconds"])
-        table = pd.concat(parts, ignore_index=True) if parts else nothing
-        table = _order_rows(table, subjects, settings, wanted)
+        source = GroupSource(kept.folder.name, root, own, group)
+        subjects = Subjects(group, own, root)
+        table = measure_material(source, subjects, f"metrics of {group.key}", kept)
         rows: Any = table.to_dict("records")
         values = tables.METRIC_VALUES.frame(rows)
         parents = {"explanations": subjects.stored.table}
         store.write(values, group.metrics / TABLE, tables.METRIC_VALUES, parents)
     spent = table.groupby(["technique", "metric", "variant"], sort=False)["seconds"].sum()
     return values, spent.reset_index()
+
+
+def measure_material(
+    source: Source, material: Material, title: str, kept: KeptUnits | None = None
+) -> pd.DataFrame:
+    """Measure all techniques of some material, unit by unit.
+
+    Parameters
+    ----------
+    source
+        What workers open.
+    material
+        The same, opened here.
+    title
+        Of the progress.
+    kept
+        Units that an earlier attempt has finished.
+
+    Returns
+    -------
+    A frame with the columns of ``METRIC_VALUES``, technique and seconds, in the order of the
+    techniques, the metrics and the samples, whatever was done together.
+    """
+    settings = source.settings
+    for method in settings.not_again:
+        METHODS.entry(method)
+    for name in settings.images:
+        METRICS.entry(name)
+    wanted = list_wanted(settings)
+    backbones = dict.fromkeys(one.backbone for one in material.techniques)
+    if not any((material.home(one) / checkpoint.CARD).is_file() for one in backbones):
+        wanted = [one for one in wanted if _needs_maps_only(one)]
+    units = list(_plan_units(material, source, wanted))
+    found: dict[int, Arrays] = {}
+    with bar(title, len(units), "units") as line:
+        for place, result in map_units(measure_unit, units, kept):
+            found[place] = result
+            line.advance(words=f"{units[place].backbone} {', '.join(units[place].methods)}")
+    parts = [pd.DataFrame(found[place]) for place in range(len(units))]
+    parts += _list_not_measured(material, settings, wanted)
+    nothing = pd.DataFrame(columns=["technique", *tables.METRIC_VALUES.columns, "seconds"])
+    table = pd.concat(parts, ignore_index=True) if parts else nothing
+    return _order_rows(table, material, settings, wanted)
 
 
 def list_wanted(settings: MeasureParams) -> list[Wanted]:
@@ -281,7 +377,8 @@ def plan_work(
     techniques of a backbone share, then what each technique asks alone."""
     again = tuple(one for one in wanted if explains_again(one))
     same = tuple(one for one in wanted if METRICS.entry(one.name).metadata["same_questions"])
-    alone = tuple(one for one in wanted if one not in again and one not in same)
+    sets = tuple(one for one in wanted if compares_maps(one))
+    alone = tuple(one for one in wanted if one not in (*again, *same, *sets))
     plans: list[Plan] = []
     for backbone in dict.fromkeys(one.backbone for one in techniques):
         ours = [one for one in techniques if one.backbone == backbone]
@@ -291,32 +388,26 @@ def plan_work(
         plans.append((backbone, tuple(one.method for one in chosen if one not in long), again))
         plans.append((backbone, tuple(one.method for one in ours), same))
     plans += [(one.backbone, (one.method,), alone) for one in techniques]
+    plans += [(one.backbone, (one.method,), sets) for one in techniques]
     return [plan for plan in plans if plan[1] and plan[2]]
 
 
-def _plan_units(subjects: Subjects, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
+def _plan_units(material: Material, source: Source, wanted: Sequence[Wanted]) -> Iterator[Unit]:
     """The plan in units of some rows."""
-    for backbone, methods, metrics in plan_work(subjects.techniques, wanted, source.settings):
-        for images, some in _by_images(subjects, source.settings, metrics).items():
-            longest = max((len(subjects.of(one, backbone, images)) for one in methods), default=0)
-            for start in range(0, longest, _ROWS):
-                yield Unit(source, backbone, methods, (start, start + _ROWS), tuple(some), images)
+    for backbone, methods, metrics in plan_work(material.techniques, wanted, source.settings):
+        for images, some in _by_images(material, metrics).items():
+            longest = max((len(material.of(one, backbone, images)) for one in methods), default=0)
+            rows = max(longest, 1) if any(map(compares_maps, some)) else _ROWS
+            for start in range(0, longest, rows):
+                yield Unit(source, backbone, methods, (start, start + rows), tuple(some), images)
 
 
-def _by_images(
-    subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
-) -> dict[Names | None, list[Wanted]]:
+def _by_images(material: Material, wanted: Sequence[Wanted]) -> dict[Names | None, list[Wanted]]:
     """The metrics that measure the same images go together."""
     found: dict[Names | None, list[Wanted]] = {}
     for one in wanted:
-        found.setdefault(_images_of(subjects, settings, one.name), []).append(one)
+        found.setdefault(material.images_of(one.name), []).append(one)
     return found
-
-
-def _images_of(subjects: Subjects, settings: MeasureParams, metric: str) -> Names | None:
-    names = subjects.stored.table["image_id"].astype(str).unique().tolist()
-    seed = subjects.params.seeds.measuring
-    return choose_measured(names, metric, subjects.group.dataset, settings, seed)
 
 
 def _is_perturbation(technique: Technique) -> bool:
@@ -335,13 +426,13 @@ def measure_unit(unit: Unit) -> Arrays:
     -------
     The rows that it adds to the table, column by column, with their seconds.
     """
-    subjects = _open_subjects(unit.source)
+    material = _open_material(unit.source)
     settings, params = unit.source.settings, unit.source.params
-    ours = {one: subjects.of(one, unit.backbone, unit.images) for one in unit.methods}
-    view = subjects.view(unit.backbone) if trained_models(unit.source.group.models) else None
-    again = None if view is None else Again(view, unit.methods, params, subjects.modality)
+    ours = {one: material.of(one, unit.backbone, unit.images) for one in unit.methods}
+    view = material.view(unit.backbone)
+    again = None if view is None else material.again(view, unit.methods)
     stop = min(unit.rows[1], max(map(len, ours.values())))
-    step = _count_images_at_once(unit, subjects)
+    step = _count_images_at_once(unit, material)
     parts: list[pd.DataFrame] = []
     for start in range(unit.rows[0], stop, step):
         memory: dict[Any, Any] = {}
@@ -369,8 +460,8 @@ def measure_unit(unit: Unit) -> Arrays:
 
 
 @lru_cache(maxsize=1)
-def _open_subjects(source: Source) -> Subjects:
-    return Subjects(source.group, source.params, source.root)
+def _open_material(source: Source) -> Material:
+    return source.open()
 
 
 @dataclass
@@ -384,6 +475,8 @@ class Again:
     methods: tuple[str, ...]
     params: Params
     modality: Modality = IMAGE
+    prepare: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None  # of each batch
+    references: Tensor | None = None  # inputs that some methods compare with
     _known: dict[bytes, dict[str, NDArray[np.float32]]] = field(default_factory=dict)
 
     def explainer(self, method: str) -> Explainer:
@@ -405,38 +498,53 @@ class Again:
     def _explained(self, images: Tensor, targets: Tensor) -> dict[str, NDArray[np.float32]]:
         own = self.params.explanations
         how = (own.methods, self.params.seeds.explaining, own.batch_size, own.budget)
-        work = Work(self.view, lambda part: images[part], targets, *how, modality=self.modality)
-        size = (len(images), *images.shape[2:])
-        found = {name: np.empty(size, dtype=np.float32) for name in self.methods}
+        work = Work(
+            self.view,
+            lambda part: images[part],
+            targets,
+            *how,
+            modality=self.modality,
+            references=self.references,
+        )
+        found: dict[str, list[NDArray[np.float32]]] = {name: [] for name in self.methods}
         for part in attributions(work, self.methods):
-            found[part.method][part.start : part.start + len(part.raw)] = part.raw
-        return found
+            found[part.method].append(self.prepare(part.raw) if self.prepare else part.raw)
+        return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
-def _count_images_at_once(unit: Unit, subjects: Subjects) -> int:
-    """As many as leave room for the maps of their noisy copies by all methods."""
+def _count_images_at_once(unit: Unit, material: Material) -> int:
+    """As many as leave room for the maps of their noisy copies by all methods; all of them for
+    metrics that compare maps."""
+    if any(map(compares_maps, unit.wanted)):
+        return unit.rows[1] - unit.rows[0]
     if not any(map(explains_again, unit.wanted)):
         return CHUNK
     settings = unit.source.settings
-    copies = settings.max_sensitivity.samples * len(settings.noises)
+    copies, ours = 0, Cost()
     for one in filter(explains_again, unit.wanted):
         own = get_settings(one.name, one.options, settings)
-        copies += own.get("nr_samples") or 0 if isinstance(own, dict) else 0
-    pixels = int(np.prod(subjects.dataset.pixels.shape[1:-1]))
+        count = METRICS.entry(one.name).metadata["cost"]
+        if count is not None:
+            ours |= count(own)
+        elif isinstance(own, dict):  # Quantus
+            copies += own.get("nr_samples") or 0
+    copies = max(1, copies + ours.explanations)
+    pixels = int(np.prod(material.dataset.pixels.shape[1:-1]))
     return max(1, min(CHUNK, _BYTES // (4 * pixels * copies * len(unit.methods))))
 
 
 def _list_not_measured(
-    subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+    material: Material, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> Iterator[pd.DataFrame]:
     """What is left out because the method is too slow to explain again, or the image not chosen."""
-    images = {one.name: _images_of(subjects, settings, one.name) for one in wanted}
-    for technique, one in product(subjects.techniques, wanted):
-        samples, some = subjects[technique].samples, images[one.name]
+    images = {one.name: material.images_of(one.name) for one in wanted}
+    for technique, one in product(material.techniques, wanted):
+        names, some = (technique.method, technique.backbone), images[one.name]
+        samples = material.of(*names).samples
         if technique.method not in settings.not_again or not explains_again(one):
             if some is None:
                 continue
-            done = set(subjects.take(technique, some).samples)
+            done = set(material.of(*names, some).samples)
             samples = tuple(name for name in samples if name not in done)
         direction = METRICS.entry(one.name).metadata["direction"]
         empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
@@ -461,18 +569,21 @@ def _make_rows(technique: str, samples: Sequence[str], found: Measured) -> pd.Da
 
 
 def _order_rows(
-    table: pd.DataFrame, subjects: Subjects, settings: MeasureParams, wanted: Sequence[Wanted]
+    table: pd.DataFrame, material: Material, settings: MeasureParams, wanted: Sequence[Wanted]
 ) -> pd.DataFrame:
     """Technique by technique, metric by metric, sample by sample, whatever was done together."""
-    first = {one.key: number for number, one in enumerate(subjects.techniques)}
+    first = {one.key: number for number, one in enumerate(material.techniques)}
     second = {_table_key(one, settings): number for number, one in enumerate(wanted)}
     names = (table[name] for name in ("technique", "metric", "variant"))
     places = [
         len(second) * first[one] + second[metric, variant]
         for one, metric, variant in zip(*names, strict=True)
     ]
-    samples = subjects.stored.table["sample_id"].astype(str).tolist()
-    third = {name: number for number, name in enumerate(samples)}
+    third = {
+        name: number
+        for one in material.techniques
+        for number, name in enumerate(material.of(one.method, one.backbone).samples)
+    }
     rows = [third[name] for name in table["sample_id"]]
     order = np.lexsort((np.array(rows, dtype=int), np.array(places, dtype=int)))
     return table.iloc[order].reset_index(drop=True)
@@ -492,3 +603,8 @@ def _needs_maps_only(wanted: Wanted) -> bool:
 def explains_again(wanted: Wanted) -> bool:
     """Whether the metric explains again."""
     return "explainer" in METRICS.entry(wanted.name).metadata["needs"]
+
+
+def compares_maps(wanted: Wanted) -> bool:
+    """Whether the metric compares all maps of a technique with each other."""
+    return bool(METRICS.entry(wanted.name).metadata["whole_set"])

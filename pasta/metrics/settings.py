@@ -6,12 +6,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pasta import readings
 from pasta.sections import Count, Fraction, NotNegative, OpenSection, PerDataset, Positive, Section
 
 Perturbation = Literal["uniform", "gaussian", "black", "road"]
 Noise = Literal["uniform", "gaussian"]
 Reading = Literal["text", "published"]
-Filling = Literal["black", "mean", "blur"]
+# a value, the image's mean, the image without detail, its smallest number, 0, or with noise added
+Filling = Literal["black", "mean", "blur", "minimum", "centre", "noise"]
+Answered = Literal["score", "logit"]  # the probability, or what the model gives before
 Percentage = Annotated[int, Field(ge=1, le=100)]
 Percentages = Annotated[tuple[Percentage, ...], Field(min_length=1, strict=False)]
 Thresholds = Annotated[
@@ -54,31 +57,55 @@ class RoadParams(Section):
     """Remove and debias: accuracy while pixels are imputed."""
 
     percentages: Percentages = tuple(range(1, 100, 2))  # of removed pixels
-    road: NotNegative = 0.01
+    road: NotNegative = 0.01  # standard deviation of the noise
+    # What is removed is imputed from its neighbours and gets noise, or noise is added to it.
+    imputation: Literal["linear", "noise"] = "linear"
+    # *corrected* is the mean of the curve, the others are the area under it with steps of 1;
+    # *released* removes the first channel only if there is a single spatial axis.
+    reading: readings.Reading = "corrected"
 
 
-class CurveParams(Section):
+class FillingParams(Section):
+    """What stands where pixels are not there."""
+
+    filling: Filling = "black"
+    black: float = 0.0
+    blur: Positive = 5.0  # standard deviation in pixels
+    kernel: Count | None = None  # side of the blurring kernel; null takes that of the modality
+    noise: NotNegative = 0.1  # standard deviation
+
+
+class CurveParams(FillingParams):
     """Curves of the score while pixels are removed or inserted."""
 
     steps: Count = 100
-    filling: Filling = "black"  # of pixels that are not there
-    black: float = 0.0
-    blur: Positive = 5.0  # standard deviation in pixels
+    # Entries, that is channels of pixels, in a step, instead of a number of steps.
+    features: Count | None = None
 
 
-class CorrelationParams(Section):
+class AreaParams(CurveParams):
+    """Areas under such curves."""
+
+    # *released* leaves out both ends of the curve, and with maps of several channels a pixel goes
+    # with the first of its channels; the others do what Petsiuk et al. do.
+    reading: readings.Reading = "corrected"
+
+
+class CorrelationParams(FillingParams):
     """Faithfulness correlation."""
 
     subsets: Annotated[int, Field(ge=3)] = 100
     share: Annotated[float, Field(gt=0, lt=1)] = 0.02  # of the pixels that are in a subset
-    filling: Filling = "black"
-    black: float = 0.0
-    blur: Positive = 5.0
+    features: Count | None = None  # entries in a subset, instead of a share of the pixels
+    answer: Answered = "score"  # whose fall is looked at
 
 
 class SensitivityParams(Section):
     """MaxSensitivity."""
 
+    # of LATEC; the correction is the metric as it is elsewhere, and the only one that asks whether
+    # it is relative
+    reading: readings.Reading = "corrected"
     noise: Noise = "uniform"
     samples: Count = 10  # perturbed copies of an image
     uniform: Positive = 0.2
@@ -115,8 +142,8 @@ class MetricsParams(OpenSection):
     faithfulness: FaithfulnessParams = FaithfulnessParams()
     road: RoadParams = RoadParams()
     pixel_flipping: CurveParams = CurveParams()
-    insertion: CurveParams = CurveParams(filling="blur")
-    deletion: CurveParams = CurveParams()
+    insertion: AreaParams = AreaParams(filling="blur")
+    deletion: AreaParams = AreaParams()
     faithfulness_correlation: CorrelationParams = CorrelationParams()
     max_sensitivity: SensitivityParams = SensitivityParams()
     effective_complexity: EffectiveComplexityParams = EffectiveComplexityParams()

@@ -8,7 +8,7 @@ halves, an extractor of concept scores and an interpretable classifier on top, e
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -62,7 +62,10 @@ class BlackBox(Classifier, ABC):
     """A classifier that is explained from outside."""
 
     kind: Kind = "black box"
-    token_grid: tuple[int, int] | None = None  # rows x columns of a transformer's image tokens
+    # rows x columns of a transformer's image tokens, or depth x rows x columns
+    token_grid: tuple[int, ...] | None = None
+    # attention (n, queries, keys) and inputs to maps, where tokens are no grid but points
+    place_attention: Callable[[Tensor, Tensor], Tensor] | None = None
 
     @abstractmethod
     def cam_layers(self) -> list[nn.Module]:

@@ -23,7 +23,7 @@ from pasta.config import Params, load_params
 from pasta.datasets.files.images import decode, fit
 from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import InputError, PastaError
-from pasta.layout import groups
+from pasta.layout import every_group
 from pasta.models.base import MODELS, Classifier, ConceptModel
 from pasta.models.catalog import ORDER
 from pasta.models.data import ModelContext, as_tensor
@@ -124,6 +124,9 @@ def predict_files(
     files: Sequence[Path], dataset: str, model: str, top: int = 5
 ) -> list[dict[str, Any]]:
     """The most probable classes of each image and, for a concept model, its strongest concepts."""
+    if vocabulary(dataset).modality != "image":
+        kind = vocabulary(dataset).modality
+        raise PastaError(f"{dataset} is a dataset of the modality {kind!r}; images are asked about")
     classifier, size = open_classifier(dataset, model)
     answers: list[dict[str, Any]] = []
     for start in range(0, len(files), BATCH):
@@ -141,17 +144,23 @@ def open_classifier(dataset: str, model: str) -> tuple[Classifier, int]:
     if model not in ORDER:
         raise PastaError(f"there is no model called {model!r}. {did_you_mean(model, list(ORDER))}")
     root, params = project_root(), load_params()
-    homes = [
-        group.models / model
-        for group in groups(params, root)
-        if group.dataset == dataset and model in params.models[group.key].backbones
-    ]
-    if not homes:
+    homes = find_models(dataset, params, root)
+    if model not in homes:
         raise PastaError(f"no group of the parameters has a model {model!r} of {dataset!r}")
     require_pinned([(DATA / "clip").as_posix()], root)  # its weights have no card with an md5
-    classifier, card = load(homes[0], params, root)
+    classifier, card = load(homes[model], params, root)
     compute.place(classifier)
     return classifier, int(card["image_size"])
+
+
+def find_models(dataset: str, params: Params, root: Path) -> dict[str, Path]:
+    """The classifiers of a dataset by the parameters, and where each is stored."""
+    homes: dict[str, Path] = {}
+    for group in every_group(params, root):
+        if group.dataset == dataset:
+            for model in params.models[group.key].backbones:
+                homes.setdefault(model, group.models / model)
+    return homes
 
 
 def read_image(file: Path, size: int) -> NDArray[np.uint8]:

@@ -31,7 +31,7 @@ class ModelContext:
     name: str  # of the dataset
     classes: tuple[str, ...]  # in the order of the logits
     concepts: tuple[str, ...]  # in the order of the scores
-    size: int  # side of the square images in pixels
+    size: int  # side of the square images in pixels, of volumes in voxels, or number of points
     seed: int
     params: Params
     root: Path  # of the project
@@ -41,7 +41,8 @@ class ModelContext:
 class TrainingData(ModelContext):
     """One dataset for its models. Pixels stay memory-mapped; batches are float tensors 0-1.
 
-    Batches of images are on the device ``where``; rows, labels and concepts are in main memory.
+    Volumes are treated as images; point clouds are floats as they are. Batches are on the device
+    ``where``; rows, labels and concepts are in main memory.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class TrainingData(ModelContext):
         return torch.from_numpy(self.dataset.rows("test" if released else split).copy())
 
     def images(self, rows: Tensor | NDArray[np.int64]) -> Tensor:
-        """A batch: float 0-1, n x 3 x size x size."""
+        """A batch: float 0-1, n x 3 x size x size; n x channels x spatial axes in general."""
         return _floats(compute.place(_bytes(self.dataset.pixels, np.asarray(rows)), self.where))
 
     def pixels_at(self, side: int) -> NDArray[np.uint8]:
@@ -136,8 +137,11 @@ def _loaded(
     yield from DataLoader(batches, batch_size=None, num_workers=readers, pin_memory=True)
 
 
-def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
-    """Bytes (n, h, w, 3) to floats 0-1 (n, 3, h, w), channels last in memory as CPUs like it."""
+def as_tensor(pixels: NDArray[Any]) -> Tensor:
+    """Bytes (n, h, w, 3) to floats 0-1 (n, 3, h, w), channels last in memory as CPUs like it.
+
+    Any number of spatial axes will do. What is stored as floats (coordinates) stays as it is.
+    """
     return _floats(torch.from_numpy(pixels))
 
 
@@ -146,12 +150,13 @@ def shrunk(images: Tensor, size: int) -> Tensor:
     return images if images.shape[-1] <= size else interpolate(images, (size, size), mode="area")
 
 
-def _bytes(pixels: NDArray[np.uint8], rows: NDArray[np.int64]) -> Tensor:
+def _bytes(pixels: NDArray[Any], rows: NDArray[np.int64]) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(pixels[rows]))
 
 
 def _floats(pixels: Tensor) -> Tensor:
-    return pixels.permute(0, 3, 1, 2).float().div_(255)
+    moved = pixels.movedim(-1, 1)
+    return moved.contiguous() if moved.is_floating_point() else moved.float().div_(255)
 
 
 def _small_bytes(images: Tensor, side: int) -> NDArray[np.uint8]:

@@ -44,9 +44,9 @@ def load_torchvision_weights(
 
 def take_over(network: nn.Module, state: Mapping[str, Tensor], skip: Sequence[str]) -> None:
     """Copy a state dict except the named layers; anything else that does not fit is an error."""
-    own = network.state_dict()
-    kept = {key: value for key, value in own.items() if key.split(".")[0] in skip}
-    others = {key: value for key, value in state.items() if key.split(".")[0] not in skip}
+    layers = tuple(f"{one}." for one in skip)
+    kept = {key: one for key, one in network.state_dict().items() if key.startswith(layers)}
+    others = {key: one for key, one in state.items() if not key.startswith(layers)}
     try:
         network.load_state_dict({**others, **kept})
     except RuntimeError as error:
@@ -136,5 +136,8 @@ class ResNetRecipe:
     ) -> History:
         """Train all layers, from torchvision's weights where the settings name some."""
         if settings.weights:
-            load_torchvision_weights(model.network, "resnet50", settings.weights, skip=("fc",))
+            skip = () if settings.keep_head else ("fc",)
+            load_torchvision_weights(model.network, "resnet50", settings.weights, skip)
+            if settings.keep_head:
+                return History()
         return fit_black_box(model, data, settings.training, "resnet50", progress)

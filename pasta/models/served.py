@@ -34,7 +34,7 @@ class ServedClassifier(PythonModel):
         """Class probabilities, one row per image."""
         del context, params
         with torch.inference_mode():
-            images = as_tensor(np.array(model_input, dtype=np.uint8))
+            images = as_tensor(np.array(model_input))
             return compute.to_numpy(self.model.probabilities(images))
 
 

@@ -68,6 +68,7 @@ class ResNetParams(Section):
     keep_last: bool = True  # the last stage keeps the resolution (for small images)
     # torchvision's name of weights of the full size (random loads none); null trains from scratch
     weights: str | None = None
+    keep_head: bool = False  # the weights' own last layer, and no training: for their own classes
     training: GradientParams = GradientParams(epochs=8, learning_rate=0.005, small_share=0.4)
 
 
@@ -96,13 +97,119 @@ class TransformerParams(Section):
     hidden: Count = 96
     mlp: Count = 192
     stem: StemParams = StemParams()
-    weights: str | None = None
+    weights: str | None = None  # torchvision's name, as above
+    keep_head: bool = False
     training: GradientParams = GradientParams(epochs=4, learning_rate=0.0015)
 
     @property
     def needs(self) -> tuple[str, ...]:
         """Models of the dataset that must be trained first."""
         return needed(self.stem.start if self.stem.kind == "residual" else "scratch")
+
+
+Stage = Annotated[tuple[Count, Count, Count, Count, Count], Field(strict=False)]
+Stages = Annotated[tuple[Stage, ...], Field(min_length=1, strict=False)]
+
+
+class EfficientNetParams(Section):
+    """An EfficientNet; B0 has seven stages, see the profile ``paper_latec``."""
+
+    stem: Count = 8  # channels of the first convolution
+    # expansion, kernel, stride, channels and blocks of each stage
+    stages: Stages = ((1, 3, 1, 8, 1), (4, 3, 2, 16, 1), (4, 3, 2, 24, 2), (4, 3, 2, 40, 1))
+    last: Count | None = 80  # channels of the last convolution; null is four times the last stage's
+    dropout: Fraction = 0.0
+    skipped: Fraction = 0.0  # probability that training skips the last block (stochastic depth)
+    # torchvision's name of weights of the full size (random loads none); null trains from scratch
+    weights: str | None = None
+    keep_head: bool = False  # the weights' own last layer, and no training: for their own classes
+    training: GradientParams = GradientParams(epochs=8, learning_rate=0.012, small_share=0.4)
+
+
+class VggParams(Section):
+    """A VGG; width 64, blocks (2, 2, 4, 4, 4) and 4,096 hidden units are VGG-19."""
+
+    width: Count = 8
+    blocks: Annotated[tuple[Count, Count, Count, Count, Count], Field(strict=False)] = (
+        *(1, 1, 1, 1, 1),
+    )
+    batch_norm: bool = True  # without, as published, a network of this depth is hard to train anew
+    hidden: Count = 64
+    weights: str | None = None  # torchvision's name, as above; the last layer is always trained
+    training: GradientParams = GradientParams(epochs=8, learning_rate=0.005)
+
+
+class ResNet3dParams(Section):
+    """A residual network on volumes; width 64, blocks (2, 2, 2, 2) is 3D ResNet18."""
+
+    width: Count = 8
+    blocks: Blocks = (1, 1, 1, 1)
+    video_stem: bool = False  # 3 x 7 x 7 at stride (1, 2, 2) as torchvision, else 3 x 3 x 3 at 2
+    training: GradientParams = GradientParams(epochs=8, learning_rate=0.01)
+
+
+class EfficientNet3dParams(Section):
+    """An EfficientNet on volumes; the seven stages of B0 make 3D EfficientNet-b0."""
+
+    stem: Count = 8  # channels of the first convolution
+    # expansion, kernel, stride, channels and blocks of each stage
+    stages: Stages = ((1, 3, 1, 8, 1), (3, 3, 2, 12, 1), (4, 3, 2, 24, 2), (4, 3, 1, 40, 1))
+    last: Count | None = 80  # channels of the last convolution; null is four times the last stage's
+    dropout: Fraction = 0.0
+    training: GradientParams = GradientParams(epochs=7, learning_rate=0.01)
+
+
+class Simple3dFormerParams(Section):
+    """A transformer on volumes; patch 4, 12 layers of 768 and no stem are Simple3D-Former."""
+
+    patch: Count = 7  # voxels a side of the cubes that are tokens
+    stem: Annotated[int, Field(ge=0)] = 16  # channels of a convolution before them; 0 is none
+    layers: Count = 3
+    heads: Count = 4
+    hidden: Count = 64
+    mlp: Count = 128
+    training: GradientParams = GradientParams(epochs=12, learning_rate=0.003)
+
+
+class PointNetParams(Section):
+    """PointNet; width 64 with a transform of features is the network of the paper."""
+
+    width: Count = 16
+    feature_transform: bool = False
+    dropout: Fraction = 0.3
+    training: GradientParams = GradientParams(epochs=12, learning_rate=0.005)
+
+
+Widths = Annotated[tuple[Count, ...], Field(min_length=1, strict=False)]
+
+
+class DgcnnParams(Section):
+    """DGCNN; widths (64, 64, 128, 256), 20 neighbours and 1,024 features are the paper's."""
+
+    widths: Widths = (32, 32)
+    neighbours: Count = 10
+    features: Count = 128
+    hidden: Widths = (64,)
+    dropout: Fraction = 0.0  # 0.5 as published
+    training: GradientParams = GradientParams(epochs=7, learning_rate=0.008, batch_size=16)
+
+
+Groupings = Annotated[
+    tuple[Annotated[tuple[Count, Count, Count], Field(strict=False)], ...],
+    Field(min_length=1, strict=False),
+]
+
+
+class PctParams(Section):
+    """PCT; embedding 64, stages (512, 32, 128), (256, 32, 256), 1,024 features are the paper's."""
+
+    embedding: Count = 32
+    stages: Groupings = ((64, 16, 64),)  # points that are sampled, neighbours of each, channels
+    layers: Count = 2  # of attention; 4 as published
+    features: Count = 256
+    hidden: Widths = (128,)
+    dropout: Fraction = 0.3
+    training: GradientParams = GradientParams(epochs=6, learning_rate=0.003)
 
 
 class BcosParams(Section):
@@ -276,6 +383,14 @@ class ModelsParams(Section):
     labo: LaboParams | None = None
     concept_bottleneck: ConceptBottleneckParams | None = None
     xnesyl: XnesylParams | None = None
+    efficientnet_b0: EfficientNetParams | None = None
+    vgg19: VggParams | None = None
+    resnet18_3d: ResNet3dParams | None = None
+    efficientnet_b0_3d: EfficientNet3dParams | None = None
+    simple3dformer: Simple3dFormerParams | None = None
+    pointnet: PointNetParams | None = None
+    dgcnn: DgcnnParams | None = None
+    pct: PctParams | None = None
 
     @property
     def backbones(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from analysis.classification import classification_scores
 from pasta import compute, store, tables
 from pasta.config import Params
 from pasta.datasets.stored import IMAGES, open_dataset
+from pasta.datasets.vocabulary import vocabulary
 from pasta.errors import PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint
@@ -65,6 +66,7 @@ def train_group(group: Group, params: Params, root: Path, say: Say = silent) -> 
     """
     section = params.models[group.key]
     require_starts(group.key, section)
+    require_modality(group, section)
     data = open_data(group, params, root)
     require_examples(data)
     started_from = {need for name in section.backbones for need in getattr(section, name).needs}
@@ -168,6 +170,18 @@ def require_starts(key: str, section: ModelsParams) -> None:
                     f"models.{key}.{name} starts from {need}, which the group {key!r} does not "
                     f"have. Add models.{key}.{need}, or let {name} start from 'scratch'."
                 )
+
+
+def require_modality(group: Group, section: ModelsParams) -> None:
+    """A classifier of volumes cannot be trained on images."""
+    own = vocabulary(group.dataset).modality
+    for name in section.backbones:
+        wanted = MODELS.entry(name).metadata.get("modality", "image")
+        if wanted != own:
+            raise PastaError(
+                f"models.{group.key}.{name} is a model of the modality {wanted!r}; the dataset "
+                f"{group.dataset} has {own!r}"
+            )
 
 
 def require_examples(data: TrainingData) -> None:
@@ -302,7 +316,7 @@ def register(run: Run, group: Group, name: str) -> None:
         return
     classes = len(store.read_json(folder / "model.json")["classes"])
     signature = ModelSignature(
-        Schema([TensorSpec(np.dtype("uint8"), (-1, *pixels.shape[1:]))]),
+        Schema([TensorSpec(pixels.dtype, (-1, *pixels.shape[1:]))]),
         Schema([TensorSpec(np.dtype("float32"), (-1, classes))]),
     )
     registered = f"{group.key}-{name}"

@@ -17,6 +17,7 @@ from pasta.models.data import ModelContext, TrainingData, shrunk
 from pasta.models.settings import GradientParams
 from pasta.seeds import entropy
 
+CLOUD_AXES = 3  # of batches: observations, coordinates, points
 Schedule = torch.optim.lr_scheduler.LRScheduler
 
 
@@ -143,13 +144,22 @@ def step(
     size: int,
 ) -> Tensor:
     """One step on one batch, mirrored as ``flipped`` says; returns the loss."""
-    mirrored = torch.where(flipped.to(images.device)[:, None, None, None], images.flip(3), images)
     with compute.autocast(images.device):
-        value = loss(shrunk(mirrored, size), rows, flipped)
+        value = loss(shrunk(mirrored(images, flipped), size), rows, flipped)
     optimizer.zero_grad(set_to_none=True)
     value.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return value.detach()
+
+
+def mirrored(inputs: Tensor, flipped: Tensor) -> Tensor:
+    """Images and volumes mirrored along their last axis, clouds (n, 3, points) at x = 0."""
+    chosen = flipped.to(inputs.device).view(-1, *[1] * (inputs.ndim - 1))
+    if inputs.ndim == CLOUD_AXES:
+        other = torch.cat([-inputs[:, :1], inputs[:, 1:]], 1)
+    else:
+        other = inputs.flip(-1)
+    return torch.where(chosen, other, inputs)
 
 
 def optimizer_of(
@@ -163,7 +173,8 @@ def optimizer_of(
         weight_decay=settings.weight_decay,
         fused=has_fused(compute.device_of(network)),
     )
-    steps = settings.epochs * -(-images // settings.batch_size)
+    # of fewer than six, the fifth in which the rate rises would be no step at all
+    steps = max(settings.epochs * -(-images // settings.batch_size), 6)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, settings.learning_rate, total_steps=steps, pct_start=0.2
     )

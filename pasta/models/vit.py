@@ -96,5 +96,8 @@ class TransformerRecipe:
         if settings.needs:
             model.network.conv_proj.take_over(data.shared["resnet50"].network)
         if settings.weights:
-            load_torchvision_weights(model.network, "vit_b_16", settings.weights, skip=("heads",))
+            skip = () if settings.keep_head else ("heads",)
+            load_torchvision_weights(model.network, "vit_b_16", settings.weights, skip)
+            if settings.keep_head:
+                return History()
         return fit_black_box(model, data, settings.training, "vit_b_16", progress)

@@ -32,6 +32,7 @@ Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FEWEST = 10
+LESS = 0.9
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,11 @@ class Split:
     train: Rows
     validation: Rows
     test: Rows
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """How many rows each part has, in this order."""
+        return len(self.train), len(self.validation), len(self.test)
 
 
 def split(frame: pd.DataFrame, by: By, train: float, seed: int, fewest: int = FEWEST) -> Split:
@@ -62,13 +68,25 @@ def split(frame: pd.DataFrame, by: By, train: float, seed: int, fewest: int = FE
     seed
         Equal seeds give equal splits, whatever the order of the rows, unless ``by`` is ``none``.
     fewest
-        A part with fewer rows is an error.
+        Where a part would have fewer rows, as of a small study whose images and techniques must
+        both be new, less is for training (:data:`LESS` of the share, and again); an error if that
+        does not help.
     """
     if by not in get_args(By):
         raise PastaError(f"there is no split by {by!r}. {did_you_mean(by, list(get_args(By)))}")
     if not 0 < train < 1:
         raise PastaError(f"the share for training is {train}, expected a number between 0 and 1")
     _check_images(frame)
+    share, found = train, _split(frame, by, train, seed)
+    while min(found.sizes) < fewest <= len(found.train):
+        share *= LESS
+        found = _split(frame, by, share, seed)
+    if min(found.sizes) < fewest:
+        _refuse(_split(frame, by, train, seed), by, train, fewest, len(frame))
+    return found
+
+
+def _split(frame: pd.DataFrame, by: By, train: float, seed: int) -> Split:
     rng = generator(seed, "split", by)
     match by:
         case "none":
@@ -79,9 +97,13 @@ def split(frame: pd.DataFrame, by: By, train: float, seed: int, fewest: int = FE
             parts = _crossed(frame, "image", train, rng)
         case "dataset_and_technique":
             parts = _crossed(frame, "dataset", train, rng)
-    found = Split(*(np.flatnonzero(part) for part in parts))
-    _check_sizes(found, by, train, fewest, len(frame))
-    return found
+    return Split(*(np.flatnonzero(part) for part in parts))
+
+
+def takes_less(frame: pd.DataFrame, by: By, train: float, seed: int) -> bool:
+    """Whether a split has less for training than its share, because there are few rows."""
+    found, wanted = (split(frame, by, train, seed, fewest) for fewest in (FEWEST, 0))
+    return found.sizes != wanted.sizes
 
 
 def _shuffled_codes(column: pd.Series[str], rng: np.random.Generator) -> Rows:
@@ -123,9 +145,8 @@ def _check_images(frame: pd.DataFrame) -> None:
         )
 
 
-def _check_sizes(found: Split, by: str, train: float, fewest: int, rows: int) -> None:
-    for part in fields(found):
-        size = len(getattr(found, part.name))
+def _refuse(found: Split, by: str, train: float, fewest: int, rows: int) -> None:
+    for part, size in zip(fields(found), found.sizes, strict=True):
         if size < fewest:
             change = "raise" if part.name == "train" else "lower"
             raise PastaError(

@@ -397,9 +397,14 @@ def _arrays(weights: Mapping[str, NDArray[Any]], width: float) -> dict[str, NDAr
 
 def mean_chances(standardised: Tensor, arrays: Sequence[Tensor]) -> Tensor:
     """The members' mean chance of each star, samples x questions x 5."""
+    return member_chances(standardised, arrays).mean(0)
+
+
+def member_chances(standardised: Tensor, arrays: Sequence[Tensor]) -> Tensor:
+    """Each member's chance of each star, members x samples x questions x 5."""
     first, bias, second, cuts = (array.to(standardised.dtype) for array in arrays)
     latent = (standardised @ first + bias[:, None]).relu() @ second  # members x samples x questions
-    return distribution(latent, cuts[:, None]).mean(0)
+    return distribution(latent, cuts[:, None])
 
 
 _SLOPE_PRIOR = 1.0  # squared stars: with few votes labels follow mean votes one to one
@@ -447,6 +452,21 @@ class FittedOrdinal(Fitted):
             return found
         networks = mean_chances(inputs, [self.get_buffer(name) for name in MEMBER_ARRAYS])
         return torch.lerp(found, networks, share)
+
+    def member_stars(self, features: NDArray[np.floating]) -> Doubles:
+        """The mean vote by the linear model and by each network, samples x models x questions.
+
+        How far these differ says where the scorer is not sure.
+        """
+        given = torch.from_numpy(np.asarray(features, np.float64)).to(self.centre)
+        with torch.inference_mode():
+            inputs = (given - self.centre) / self.scale
+            found = distribution(inputs @ self.weights, self.thresholds)[None]
+            if self.about["share"]:
+                arrays = [self.get_buffer(name) for name in MEMBER_ARRAYS]
+                found = torch.cat([found, member_chances(inputs, arrays)])
+            stars: Doubles = compute.to_numpy(expected(found).double()).swapaxes(0, 1)
+        return stars
 
     def forward(self, features: Tensor) -> Answer:
         """Stars, the distribution of a vote, and intervals of the label."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from analysis.tables import Tables
 from pasta.contracts import Table
 from pasta.paths import DATA
 
@@ -164,8 +165,17 @@ class Study:
         Numbers for the metrics file, from all answers and their outcomes.
     analyses, reports
         Names of those that are about this study.
+    analyse
+        The tables of one of its analyses, from the project's folder and the parameters. The rating
+        study has none: its analyses are listed where the stage is.
+    draw
+        The pictures of one of its analyses, into the folder that is given last.
+    reads
+        What the simulated answers are made from, where these are not the explanations.
     settings
         Parameters to note beside results.
+    lenient
+        Whether an answer means the same when another one is left out, so that `--lenient` may.
     batches
         Folder of the imported batches, below the project's root.
     """
@@ -188,7 +198,11 @@ class Study:
     summarise: Callable[[Frames, Frames], dict[str, Any]] | None = None
     analyses: tuple[str, ...] = ()
     reports: tuple[str, ...] = ()
+    analyse: Callable[[str, Path, Params], Tables] | None = None
+    draw: Callable[[str, Path, Params, Path], None] | None = None
+    reads: Callable[[Path], Sequence[Path]] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    lenient: bool = False
     batches: Path | None = None
 
     @property

@@ -7,7 +7,8 @@ stored already. Only a submission without findings becomes answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -131,6 +132,38 @@ def check(submission: Submission, study: Study, known: Known, replace: bool = Fa
         gives_way=simulated if people else 0,
         unchecked=open_rows,
     )
+
+
+def leave_out(
+    submission: Submission, findings: Sequence[Finding], study: Study
+) -> Submission | None:
+    """The submission without the answers that findings are about, each noted as dropped.
+
+    An answer of several rows goes as a whole, so far as they could be read. None if a finding is
+    about more than answers (a column, say, or a table), or if no answer would be left.
+    """
+    tables, dropped = dict(submission.tables), dict(submission.dropped)
+    for finding in findings:
+        if finding.table not in study.parts or finding.place is None:
+            return None
+        shown = f", {finding.found}" if finding.found else ""
+        thing = study.parts[finding.table].thing
+        reason = f"{thing} at {finding.place}: {finding.problem}{shown}"
+        dropped[reason] = dropped.get(reason, 0) + 1
+    for name, frame in submission.tables.items():
+        places = {one.place for one in findings if one.table == name}
+        bad = np.array([place(where) in places for where in frame.index], bool)
+        together = [one for one in study.parts[name].together if one in frame]
+        if together:
+            answers = pd.MultiIndex.from_frame(frame[together])
+            bad = np.asarray(answers.isin(answers[bad]))
+        tables[name] = frame[~bad]
+    before, left = (sum(map(len, one.values())) for one in (submission.tables, tables))
+    if not any(len(frame) for name, frame in tables.items() if name != study.people):
+        return None
+    if left == before and not submission.findings:  # a place that is no row's
+        return None
+    return dataclasses.replace(submission, tables=tables, findings=(), dropped=dropped)
 
 
 def find_first(

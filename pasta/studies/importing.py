@@ -35,6 +35,7 @@ from pasta.studies.checking import (
     Known,
     check,
     find_first,
+    leave_out,
     summary,
     unchecked,
 )
@@ -74,6 +75,7 @@ def import_file(
     simulated_folder: Path | None = None,
     people: Path | None = None,
     ids: Path | None = None,
+    lenient: bool = False,
 ) -> Outcome:
     """Read a file in any format of a study and store what is new in it as a batch below ``root``.
 
@@ -95,6 +97,8 @@ def import_file(
         A CSV file with who took part, to be read along.
     ids
         A CSV file with our names of what was rated, see :func:`pasta.studies.reading.read_ids`.
+    lenient
+        Leave out answers that cannot be used, each named in the outcome, and store the others.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def import_file(
         if twin is not None:
             return Outcome(None, f"already imported as batch {twin.name}: nothing changes")
         known = Known(outside, merged(study, stored_folders(root, simulated_folder)))
-        submission, checked = read_and_check(path, study, known, people, names, replace)
+        submission, checked = read_and_check(path, study, known, people, names, replace, lenient)
         return _store(submission, checked, study, root, digest)
 
 
@@ -124,13 +128,28 @@ def read_and_check(
     people: Path | None = None,
     ids: Mapping[str, str] | None = None,
     replace: bool = False,
+    lenient: bool = False,
 ) -> tuple[Submission, Checked]:
-    """Read answers and hold them against what is known; a large file only as far as it is good."""
-    findings = find_first(read_in_parts(path, study, people, ids), study, known)
+    """Read answers and hold them against what is known; a large file only as far as it is good.
+
+    ``lenient`` leaves out answers that cannot be used, and those that refer to what was left out.
+    """
+    if lenient and not study.lenient:
+        raise PastaError(
+            f"answers to the study {study.name!r} belong together: none can be left out. Correct "
+            "the file, and import it without --lenient"
+        )
+    findings = () if lenient else find_first(read_in_parts(path, study, people, ids), study, known)
     if findings:
         return Submission(path.name, "tidy", {}, findings), Checked(None, None, findings)
     submission = read(path, study, known.outside, people, ids=ids)
-    return submission, check(submission, study, known, replace)
+    checked = check(submission, study, known, replace)
+    while lenient and checked.findings:
+        rest = leave_out(submission, checked.findings, study)
+        if rest is None:
+            break
+        submission, checked = rest, check(rest, study, known, replace)
+    return submission, checked
 
 
 def withdraw(name: str, study: Study, root: Path, reason: str = "") -> str:

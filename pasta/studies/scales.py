@@ -29,6 +29,7 @@ from pasta.contracts import (
 )
 
 SIMULATED = "true for answers of simulated people"
+DEMOGRAPHICS = ("age", "sex", "country")
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,15 @@ def forced_choice(*options: str) -> Scale:
 
 
 YES_NO = Scale("binary", ("no", "yes"))
+
+
+def demographics() -> dict[str, pa.Column]:
+    """Columns of what people say of themselves; each may be missing."""
+    return {
+        "age": a_whole("years, or empty", 0, 130, nullable=True),
+        "sex": a_text("as stated, or empty", nullable=True),
+        "country": a_text("as stated, or empty", nullable=True),
+    }
 
 
 def participants_table(name: str, about: str, **more: pa.Column) -> Table:

@@ -81,3 +81,14 @@ def common_source(folders: Iterable[Path]) -> Source:
             "`dvc repro` brings them up to date"
         )
     return next(iter(found.values()))
+
+
+def combine_sources(sources: Iterable[Source]) -> Source:
+    """The source of what is made from the answers of several studies."""
+    known = list(sources)
+    digest = hashlib.md5(usedforsecurity=False)
+    for one in known:
+        digest.update(one.md5.encode())
+    origins = {one.origin for one in known}
+    origin: Origin = next(iter(origins)) if len(origins) == 1 else "people and simulated"
+    return Source(origin, digest.hexdigest())

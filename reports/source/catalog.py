@@ -7,7 +7,7 @@ is a module of ``reports/source/pages`` that registers itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -15,9 +15,8 @@ from typing import Any
 import pandas as pd
 from ruamel.yaml import YAML
 
-from pasta.config import load_params
 from pasta.git import describe_state
-from pasta.paths import DATA, FIGURES, LOCK, PARAMS, project_root
+from pasta.paths import DATA, FIGURES, LOCK, project_root
 from pasta.registry import import_modules
 from pasta.studies.ratings.protocol import Protocol
 from reports.source import pages
@@ -25,23 +24,48 @@ from reports.source.data import (
     ANALYSES,
     APPLICATIONS,
     HEADLINES,
+    OTHERS,
     REPORTS,
     SCORE,
     VOTES,
     Data,
 )
+from reports.source.format import count
+from reports.source.numbers import Parts
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.applications import applications_report
+from reports.source.pages.attention import attention_findings
 from reports.source.pages.correlation import correlation_report
 from reports.source.pages.dataset import dataset_report
-from reports.source.pages.overview import overview_report
+from reports.source.pages.latec import latec_findings
+from reports.source.pages.overview import (
+    agreement_findings,
+    correlation_findings,
+    headline_findings,
+    overview_report,
+    preference_findings,
+    score_findings,
+)
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
+from reports.source.pages.utility import utility_findings
 from reports.source.planted import describe_planted
+from reports.source.replication.errata import errata_table
+from reports.source.setting import read_setting
 from reports.source.typesetting import Report, typeset
 
 FOLDER = FIGURES.parent
+# Sentences of overview.pdf about reports that have none of their own
+PART_FINDINGS: dict[str, Callable[[Parts], list[str]]] = {
+    "overview": headline_findings,
+    "dataset": lambda parts: preference_findings(parts.get("preference")),
+    "agreement": lambda parts: agreement_findings(parts.get("agreement")),
+    "correlation": lambda parts: correlation_findings(parts.get("correlation")),
+    "score": lambda parts: score_findings(parts.get("score")),
+}
 DOT = "\N{MIDDLE DOT}"
+LISTED = 6  # inputs on the last page; of more there is only the table
+FURTHER = 2  # sentences of overview.pdf about each further study
 
 
 def names() -> dict[str, str]:
@@ -61,26 +85,37 @@ def build(
     file = out or base / FOLDER / f"{name}.pdf"
     entry = REPORTS.entry(name)
     reads = entry.metadata["reads"]
-    data = Data(base, reads, entry.metadata.get("figures", ()))
-    facts = provenance(base, reads)
-    inputs = pd.DataFrame(list_inputs(base, reads), columns=["path", "md5", "stage"])
+    others = entry.metadata.get("others", ())
+    data = Data(base, reads, entry.metadata.get("figures", ()), others)
+    facts = provenance(base, (*reads, *others))
+    inputs = pd.DataFrame(list_inputs(base, (*reads, *others)), columns=["path", "md5", "stage"])
     report = entry.value(data)
-    if report.simulated:
+    if report.simulated and "planted" not in report.content:
         planted = describe_planted(name, data.parts)
         report = replace(report, content={**report.content, "planted": planted})
     if reads:
-        facts = {"Votes": str(data.source), **facts}
+        rated = VOTES in reads
+        facts = {"Votes" if rated else "Answers": str(data.source), **facts}
         report = replace(
             report,
-            drawn=data.drawn,
-            random=data.random,
-            questions=describe_questions(data.protocol),
+            drawn=data.setting.drawn if report.drawn is None else report.drawn,
+            random=data.setting.random,
+            questions=describe_questions(data.protocol) if rated else [],
         )
     if stale:
         facts = {"Not up to date": list(stale), **facts}
         report = replace(report, mark="Not up to date")
-    typeset(replace(report, tables={**report.tables, "inputs": inputs}), file, facts)
+    said = find_sentences(name, report, data)
+    report = replace(report, findings=said)
+    told = {"findings": pd.DataFrame({"finding": said}, dtype="str")} if said else {}
+    typeset(replace(report, tables={**report.tables, **told, "inputs": inputs}), file, facts)
     return file
+
+
+def find_sentences(name: str, report: Report, data: Data) -> list[str]:
+    """What a report has found, a sentence each, for its first page and `pasta tour`."""
+    of_part = PART_FINDINGS.get(name)
+    return report.said or ([] if of_part is None else of_part(data.parts))
 
 
 def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
@@ -98,6 +133,7 @@ def describe_questions(protocol: Protocol) -> list[dict[str, str]]:
     "overview",
     about="the experiment in pictures, what was found, and what changed",
     reads=(VOTES, *ANALYSES, SCORE, *APPLICATIONS, HEADLINES),
+    others=OTHERS,
 )
 def overview(data: Data) -> Report:
     """All parts in short."""
@@ -106,9 +142,22 @@ def overview(data: Data) -> Report:
         data.applications,
         data.simulated,
         protocol=data.protocol,
-        question=data.params.applications.question,
+        question=data.setting.question,
         compared=data.compared,
+        further=further_findings(data.parts),
     )
+
+
+def further_findings(parts: Parts) -> dict[str, list[str]]:
+    """The first findings of the studies that have no votes with stars, by their questions."""
+    found = {
+        "Which methods do metrics prefer?": latec_findings(parts.get("latec", {})),
+        "Do explanations help people to predict the model?": utility_findings(
+            parts.get("utility", {})
+        ),
+        "Do maps show what people look at?": attention_findings(parts.get("attention", {})),
+    }
+    return {title: said[:FURTHER] for title, said in found.items() if said}
 
 
 @REPORTS.register(
@@ -163,25 +212,28 @@ def applications(data: Data) -> Report:
         data.pictures,
         data.simulated,
         protocol=data.protocol,
-        question=data.params.applications.question,
+        question=data.setting.question,
     )
 
 
 @REPORTS.register(
     "replication",
-    about="numbers the papers print, beside ours",
+    about="numbers the papers print, beside ours, and their errata",
     reads=(
         VOTES,
         "analyse/dataset",
         "analyse/preference",
         "analyse/correlation",
+        "analyse/latec",
         SCORE,
         *APPLICATIONS,
     ),
+    others=OTHERS,
 )
 def replication(data: Data) -> Report:
     """Printed and measured."""
-    return replication_report(data.replication, data.simulated)
+    simulated = data.simulated or data.others_simulated
+    return replication_report(data.replication, simulated, errata_table(data.published))
 
 
 import_modules(pages)  # a new page registers itself
@@ -194,16 +246,20 @@ def provenance(root: Path, reads: Iterable[str]) -> dict[str, str | list[str]]:
     stages that make the inputs end, which is before the report begins, so that they do not depend
     on what runs later. The runs of these stages are found in MLflow by their tags.
     """
-    profile = load_params(root / PARAMS).profile
+    profile = read_setting(root).profile
     made = list_inputs(root, reads)
-    versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
     stages = dict.fromkeys(stage for _, _, stage in made)
+    versions = [f"{_short(path)} {DOT} {md5[:10]}" for path, md5, _ in made]
+    named = ", ".join(stages) or "none"
+    if len(versions) > LISTED:
+        versions = [f"{count(len(versions), 'path')}, with md5 and stage in inputs.csv beside this"]
+        named = f"{count(len(stages), 'stage')}, see inputs.csv"
     return {
         "Commit": describe_state(root),
         "Profile": profile,
         f"Data (path {DOT} md5)": versions or ["not pinned yet: `dvc repro` does it"],
         "Runs (MLflow search)": search(next(iter(stages), None), profile),
-        "Stages (tags.stage)": ", ".join(stages) or "none",
+        "Stages (tags.stage)": named,
     }
 
 

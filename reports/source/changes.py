@@ -142,6 +142,18 @@ def describe_changes(compared: pd.DataFrame, most: int | None = None) -> list[di
     return topics
 
 
+def largest_changes(compared: pd.DataFrame, most: int, of_topic: int = 2) -> list[str]:
+    """The changes that exceed their intervals, the largest first, as sentences.
+
+    Sizes are measured by what the intervals allow, so that stars and correlations can stand in one
+    list; of each topic there are the largest ``of_topic``. Counts have no intervals and are left to
+    :func:`describe_versions`.
+    """
+    clear = compared[compared["verdict"] == "clear"]
+    ranked = clear.sort_values("importance", ascending=False, kind="stable")
+    return ranked.groupby("topic", sort=False).head(of_topic)["sentence"].head(most).tolist()
+
+
 def _summarise(verdicts: pd.Series) -> str:
     """How many of a topic's numbers changed, and how."""
     number_of = verdicts.value_counts()

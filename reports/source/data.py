@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,25 +11,28 @@ import pandas as pd
 
 from analysis.tables import Tables, joined
 from pasta import store
-from pasta.config import Params, load_params
 from pasta.errors import PastaError
-from pasta.explanations.techniques import BACKBONE_TITLES
-from pasta.paths import DATA, FIGURES, PARAMS, SECONDS
+from pasta.paths import DATA, FIGURES, SECONDS
 from pasta.registry import Registry
 from pasta.studies.ratings.protocol import Protocol, load_protocol
 from pasta.studies.ratings.settings import NAME
-from pasta.studies.source import Source, common_source
-from reports.source.names import dataset_name
-from reports.source.replication.collected import collect_facts, kernel_widths
+from pasta.studies.source import Source, common_source, read_source
+from reports.source.replication.collected import beside_papers
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
+from reports.source.setting import Setting, read_setting
 from reports.source.typesetting import Report
 
 VOTES, SCORE, HEADLINES = f"votes/{NAME}", "score", "headlines"
+LATEC = "analyse/latec"
+JOINS = "joins"
 COMPARED = "compared"  # the numbers of two versions
+ANALYSE = "analyse/"
 ANALYSES = tuple(
-    f"analyse/{name}" for name in ("dataset", "agreement", "bias", "preference", "correlation")
+    f"{ANALYSE}{name}"
+    for name in ("dataset", "agreement", "bias", "preference", "correlation", "latec")
 )
+OTHERS = (f"{ANALYSE}utility", f"{ANALYSE}attention")  # made from other answers than ratings
 APPLICATIONS = tuple(
     f"applications/{name}" for name in ("mixture", "steering", "backbones", "tuning")
 )
@@ -48,11 +51,14 @@ class Data:
         is what it depends on.
     figures
         Pictures of ``reports/figures`` that are shown.
+    others
+        Further folders, of other studies: they are made from other answers.
     """
 
     root: Path
     reads: tuple[str, ...]
     figures: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     @cached_property
     def parts(self) -> dict[str, Tables]:
@@ -60,7 +66,9 @@ class Data:
 
         Those on bias stand with those on agreement.
         """
-        tables = self._tables((*ANALYSES, SCORE))
+        every = (*self.reads, *self.others)
+        own = (one for one in every if one.startswith(ANALYSE) or one == JOINS)
+        tables = self._tables((*own, SCORE))
         if "bias" in tables:
             tables["agreement"] = joined(tables.get("agreement", {}), tables.pop("bias"))
         return tables
@@ -87,7 +95,7 @@ class Data:
     @cached_property
     def replication(self) -> pd.DataFrame:
         """Every number that the papers print, beside ours."""
-        ours = beside_papers(self.parts, self.applications)
+        ours = beside_papers(self.parts, self.applications, self.setting.choices)
         file = self.root / SECONDS
         if file.is_file():
             ours["seconds"] = pd.read_csv(file)
@@ -107,62 +115,39 @@ class Data:
         """Whether there is a simulated vote among all."""
         return self.source.simulated
 
-    @cached_property
-    def drawn(self) -> list[str]:
-        """The datasets whose images are drawn by a program."""
-        datasets = self.params.datasets.items()
-        return [dataset_name(name) for name, one in datasets if one.source == "drawn"]
-
     @property
-    def random(self) -> list[str]:
-        """The networks whose weights are random where pretrained ones belong."""
-        return [BACKBONE_TITLES.get(name, name) for name in self.params.random_weights]
+    def others_simulated(self) -> bool:
+        """Whether there is a simulated answer among those of the other studies."""
+        folders = [self.root / DATA / one for one in self.others]
+        return any(read_source(folder).simulated for folder in folders if folder.is_dir())
 
     @cached_property
-    def params(self) -> Params:
-        """The parameters of the project."""
-        return load_params(self.root / PARAMS)
+    def setting(self) -> Setting:
+        """What the parameters say that every report repeats."""
+        return read_setting(self.root)
 
     @cached_property
     def protocol(self) -> Protocol:
         """What annotators of this study were asked."""
-        return load_protocol(self.params.annotations.protocol)
+        return load_protocol(self.setting.protocol)
 
     @property
     def pictures(self) -> dict[str, Path]:
-        """Declared figures that were drawn, and the pictures of applications, by name."""
+        """Declared figures that were drawn, and the pictures of other folders, by name."""
         files = [self.root / FIGURES / name for name in self.figures]
-        for folder in (one for one in APPLICATIONS if one in self.reads):
+        own = (one for one in self.reads if one in APPLICATIONS or one.startswith(ANALYSE))
+        for folder in own:
             files += sorted((self.root / DATA / folder / "pictures").glob("*.jpg"))
         return {file.stem: file for file in files if file.is_file()}
 
     def _tables(self, folders: tuple[str, ...]) -> dict[str, Tables]:
         _ = self.source  # nothing is read before it is known to belong together
         own = {
-            one.rpartition("/")[2]: self.root / DATA / one for one in folders if one in self.reads
+            one.rpartition("/")[2]: self.root / DATA / one
+            for one in folders
+            if one in (*self.reads, *self.others)
         }
         return {name: store.read_csvs(folder) for name, folder in own.items() if folder.is_dir()}
-
-
-def beside_papers(parts: Mapping[str, Tables], applications: Mapping[str, Tables]) -> Tables:
-    """The tables that stand beside the papers' numbers, by the names the replication uses."""
-    names = {
-        "correlations": ("correlation", "correlations"),
-        "values": ("correlation", "values"),
-        "score": ("score", "summary"),
-        "technique_scores": ("preference", "technique_scores"),
-        "positions": ("preference", "positions"),
-        "kind_differences": ("preference", "kind_differences"),
-        "backbone_differences": ("preference", "backbone_differences"),
-    }
-    found = {
-        name: parts[part][table]
-        for name, (part, table) in names.items()
-        if table in parts.get(part, {})
-    }
-    found["facts"] = collect_facts(parts, applications)
-    tried = applications.get("tuning", {}).get("candidates")
-    return found if tried is None else found | {"kernel_width": kernel_widths(tried)}
 
 
 REPORTS: Registry[Callable[[Data], Report]] = Registry("report")

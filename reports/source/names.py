@@ -56,6 +56,11 @@ def model_name(key: str) -> str:
     return backbone_title(str(key))
 
 
+def method_name(key: str) -> str:
+    """``input_x_gradient`` as "Input x Gradient"."""
+    return METHOD_TITLES.get(str(key), str(key))
+
+
 def scorer_name(key: str) -> str:
     """``pasta-mlp`` as "PASTA, MLP (P2)"."""
     return SCORERS.get(key, str(key))

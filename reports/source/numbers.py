@@ -18,6 +18,7 @@ from scipy import stats
 from pasta.scoring.settings import SplitParams
 from reports.source.names import (
     dataset_name,
+    method_name,
     metric_title,
     model_name,
     scorer_name,
@@ -61,6 +62,9 @@ TOPICS = {
     "kinds": Topic("Preference: kinds of explanation", "stars of {name} on {of}"),
     "techniques": Topic("Preference: techniques", "the strength of {name}"),
     "correlation": Topic("Correlation", "Spearman's rho of {name} with {of}"),
+    "latec": Topic("Benchmark", "the average rank of {name} in {of}"),
+    "utility": Topic("Utility", "the Utility of {name} in the experiment {of}"),
+    "attention": Topic("Human attention", "the agreement of {name} with {of}"),
     "score": Topic("Score", "held-out kappa of {name} on {of}"),
     "applications": Topic("Applications", "{name}"),
 }
@@ -75,7 +79,7 @@ def collect_numbers(
     ----------
     parts
         Tables of any of ``dataset``, ``agreement`` (with those on bias), ``preference``,
-        ``correlation`` and ``score``.
+        ``correlation``, ``latec``, ``utility``, ``attention`` and ``score``.
     applications
         Tables of any application.
     public
@@ -95,6 +99,9 @@ def collect_numbers(
         "kinds": _kinds(parts.get("preference")),
         "techniques": _strengths(parts.get("preference")),
         "correlation": _correlations(parts.get("correlation")),
+        "latec": _ranks(parts.get("latec")),
+        "utility": _utilities(parts.get("utility")),
+        "attention": _attentive(parts.get("attention")),
         "score": _scorers(parts.get("score"), public, split),
         "applications": pd.DataFrame(_gains(applications)),
     }
@@ -136,14 +143,28 @@ def headline_metrics(analysis: str, tables: Tables) -> dict[str, float]:
         every = _tidy(_correlations(tables))
         closest = every.assign(size=every["estimate"].abs()).groupby("of")["size"].max()
         return {f"closest rho.{of}": float(rho) for of, rho in closest.items()}
+    if analysis == "attention":  # of people with each other, and of maps with people
+        scores = select(table(tables, "scores"), against="attention", score="agreement")
+        means = {"overlap of people": table(tables, "agreement"), "agreement of maps": scores}
+        found = {
+            name: float(frame[column].mean())
+            for (name, frame), column in zip(means.items(), ("iou", "estimate"), strict=True)
+            if column in frame
+        }
+        return {name: value for name, value in found.items() if np.isfinite(value)}
     topics = {
         "dataset": _sizes,
         "agreement": _kappas,
         "bias": _group_effects,
         "preference": _kinds,
+        "latec": _ranks,
+        "utility": _utilities,
     }
+    if analysis not in topics:  # of another study, whose tables have everything
+        return {}
     rows = _tidy(topics[analysis](tables))
-    names = [f"{row['name']}.{row['of']}".strip(".").replace(",", "") for _, row in rows.iterrows()]
+    names = [f"{row['name']}.{row['of']}".strip(".") for _, row in rows.iterrows()]
+    names = [name.replace(",", "").replace("+", "p") for name in names]  # as MLflow allows
     return dict(zip(names, rows["estimate"].astype(float), strict=True))
 
 
@@ -219,6 +240,33 @@ def _correlations(tables: Tables | None) -> pd.DataFrame:
     pairs = zip(rows["metric"], rows["variant"].fillna(""), strict=True)
     names = [metric_title(str(metric), str(variant)) for metric, variant in pairs]
     return rows.assign(name=names, of=rows["question"])
+
+
+def _ranks(tables: Tables | None) -> pd.DataFrame:
+    """Average ranks of explanation methods by the metrics of the benchmark."""
+    rows = select_known(tables, "averages", scope="all")
+    if rows.empty:
+        return rows
+    kinds = (", " + rows["modality"]).where(rows["modality"] != "image", "")
+    return rows.assign(name=rows["method"].map(method_name), of=rows["criterion"] + kinds)
+
+
+def _utilities(tables: Tables | None) -> pd.DataFrame:
+    """Utility of the conditions of the meta-predictor study, after the screening."""
+    rows = select_known(tables, "utility", people="screened")
+    if rows.empty:
+        return rows
+    areas = rows[rows["k"].isna() & rows["low"].notna()]
+    return areas.assign(name=areas["condition"].map(method_name), of=areas["experiment"])
+
+
+def _attentive(tables: Tables | None) -> pd.DataFrame:
+    """How far maps show what people marked: 1 - MAE of each technique, and of one person."""
+    rows = select_known(tables, "scores", against="attention", score="agreement")
+    if rows.empty:
+        return rows
+    names = [technique_name(one) if "/" in one else one for one in rows["technique"]]
+    return rows.assign(name=names, of="human attention")
 
 
 def _scorers(tables: Tables | None, public: str, split: SplitParams) -> pd.DataFrame:

@@ -18,11 +18,12 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "correlation": ("correlation",),
     "overview": ("agreement", "preference", "correlation"),
 }
+OWN = ("attention",)  # reports that say themselves what was planted and what is found
 SHORT = ("overview",)  # reports that count only
 FOUND = "planted"  # the table of each part
 
 
-def describe_planted(name: str, parts: Mapping[str, Tables]) -> dict[str, Any]:
+def describe_planted(name: str, parts: Mapping[str, Tables]) -> dict[str, Any] | None:
     """Collect what ``planted.typ`` shows at the end of a report on simulated votes.
 
     Parameters
@@ -33,6 +34,8 @@ def describe_planted(name: str, parts: Mapping[str, Tables]) -> dict[str, Any]:
         Tables by the name of the analysis; ``planted`` is that of
         :func:`pasta.studies.ratings.analyses.planted.compare_planted`.
     """
+    if name in OWN:
+        return None
     tables = [parts[part][FOUND] for part in PARTS.get(name, ()) if FOUND in parts.get(part, {})]
     if not tables:
         return {"rows": None, "estimates": name in PARTS}

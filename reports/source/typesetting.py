@@ -24,7 +24,7 @@ from reports.source.plots.style import style
 _SVG_DPI = 72
 TEMPLATES = Path(__file__).with_name("templates")
 LOOK = "report.typ"
-SHARED = (LOOK, "planted.typ")  # what the Typst files of all reports are written with
+SHARED = (LOOK, "planted.typ", "heat.typ")  # what the Typst files of all reports are written with
 TABLES = "tables"  # the folder beside the PDFs
 Facts = Mapping[str, str | Sequence[str]]
 
@@ -46,13 +46,15 @@ class Report:
     questions
         What annotators were asked: id and words. They stand in a box on the first page.
     drawn
-        Datasets whose images are drawn by a program.
+        Datasets whose images are drawn by a program; None takes those of the parameters.
     random
         Networks with random weights where pretrained ones belong.
     mark
         A warning that stands on every page.
     tables
         What is too long to print: CSV files that lie beside the PDF.
+    findings
+        Sentences that it opens with, if ``content`` has none of its own.
     """
 
     name: str
@@ -60,10 +62,18 @@ class Report:
     content: Mapping[str, Any]
     prose: str | None = None
     questions: Sequence[Mapping[str, str]] = ()
-    drawn: Sequence[str] = ()
+    drawn: Sequence[str] | None = None
     random: Sequence[str] = ()
     mark: str = ""
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    findings: Sequence[str] = ()
+
+    @property
+    def said(self) -> list[str]:
+        """The findings that it opens with: those in ``content``, or ``findings``."""
+        own = self.content.get("findings")
+        found: Sequence[str] = own if isinstance(own, list | tuple) else self.findings
+        return [str(one).replace("**", "") for one in found]
 
 
 def typeset(report: Report, out: Path, facts: Facts) -> None:
@@ -86,9 +96,10 @@ def compile_pdf(report: Report, facts: Facts) -> bytes:
         data = {
             **content,
             "simulated": report.simulated,
+            "said": report.said,
             "facts": about,
             "question_words": [dict(one) for one in report.questions],
-            "drawn": list(report.drawn),
+            "drawn": list(report.drawn or ()),
             "random": list(report.random),
             "mark": report.mark,
             "tables": f"{TABLES}/{report.name}",

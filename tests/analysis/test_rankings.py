@@ -283,11 +283,15 @@ def test_pairs_are_corrected_together() -> None:
     assert not _pairs_by_holm(np.full((3, 3), np.nan)).any()
 
 
-def test_incomplete_blocks_are_left_out_and_counted() -> None:
+def test_incomplete_blocks_count_with_the_items_they_have() -> None:
     scores = DEMSAR.copy()
     scores.iloc[0, 0] = np.nan
     found = critical_difference(scores)
-    assert (found["n"] == 13).all() and found["note"].str.contains("1 blocks").all()
+    assert (found["n"] == 14).all() and found["note"].str.contains("blocks miss items").all()
+    assert found["critical_difference"].iloc[0] == pytest.approx(1.25, abs=0.05)  # with ties
+    scores.iloc[0, :3] = np.nan
+    found = critical_difference(scores)
+    assert (found["n"] == 13).all() and found["note"].str.contains("1 blocks with fewer").all()
 
 
 @pytest.mark.parametrize("scores", [DEMSAR.head(1), DEMSAR.head(0), DEMSAR[["C4.5"]]])

@@ -16,11 +16,7 @@ takes the published ones); scorers are trained on five splits, as in the papers.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,45 +25,13 @@ from numpy.typing import NDArray
 from pasta.config import dump_yaml
 from pasta.paths import PROFILES, VECTORS
 from pasta.seeds import generator
-from tests.conftest import ROOT, copy_project, environment
+from tests.benchmarks.measuring import HEAD, Row, measure
+from tests.conftest import ROOT, copy_project
 from tests.release_generator import TRUE_SIZE, Planted, Settings, generate, write_later_votes
 
 NAME, WIDTH, LENGTH = "benchmark", 1024, 11.0
 LATER = 10_000  # votes of the second batch
 PUBLISHED = (600, 2e-6)  # epochs and learning rate of the MLP
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a command took."""
-
-    what: str
-    aim: str
-    seconds: float
-    processor: float
-    memory: float  # GiB of the largest process
-
-    def __str__(self) -> str:
-        numbers = f"{self.seconds:.0f} | {self.processor:.0f} | {self.memory:.2f}"
-        return f"| {self.what} | {self.aim} | {numbers} |"
-
-
-def measure(what: str, aim: str, command: list[str], project: Path) -> Row:
-    """Run a command in a project; its output goes to ``log.txt`` beside it."""
-    print(f"{what}: {' '.join(command)}", flush=True)
-    started = time.perf_counter()
-    with (project.parent / "log.txt").open("ab") as log:
-        process = subprocess.Popen(
-            command, cwd=project, env=environment(project), stdout=log, stderr=log
-        )
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed: see {project.parent / 'log.txt'}")
-    spent = time.perf_counter() - started
-    row = Row(what, aim, spent, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20)
-    print(row, flush=True)
-    return row
 
 
 def write_profile(project: Path, settings: Settings, epochs: int) -> None:
@@ -105,26 +69,34 @@ def vectors_of(planted: Planted, seed: int) -> NDArray[np.float32]:
     return np.asarray(LENGTH * found / np.linalg.norm(found, axis=1).mean(), np.float32)
 
 
-def run(work: Path, settings: Settings, epochs: int) -> list[Row]:
-    """All steps in a new folder."""
+def prepare(work: Path, project: Path, settings: Settings, epochs: int) -> None:
+    """Write the release, the later votes, and a copy of the project with the given vectors."""
     work.mkdir(parents=True)
     planted = generate(work / "release", settings)
     write_later_votes(work / "later.csv", settings, planted, LATER)
-    project = copy_project(work / "project")
+    copy_project(project)
     write_profile(project, settings, epochs)
     ids = np.array(list(planted.samples))
     vectors = vectors_of(planted, settings.seed)
     np.savez(project / VECTORS / f"{NAME}.npz", ids=ids, vectors=vectors)
+
+
+def run(work: Path, settings: Settings, epochs: int) -> list[Row]:
+    """All steps in a new folder, or what is left of them in an earlier one."""
+    project = work / "project"
+    if not work.exists():
+        prepare(work, project, settings, epochs)
     use = ["pasta", "profile", "use", "released", NAME, "--root", str(work / "release")]
     repro = ["pasta", "workers", "dvc", "repro"]
     later = ["pasta", "study", "ratings", "import", str(work / "later.csv")]
+    log = work / "log.txt"
     return [
-        measure("look at every entry", "with the next 180 s, 4 GiB", use, project),
-        measure("check, import, labels", "", [*repro, "votes@ratings"], project),
-        measure("take given vectors, measure maps", "", [*repro, "embed", "measure"], project),
-        measure("analyses, scorers, all PDFs", "1,200 s", repro, project),
-        measure(f"import {LATER:,} later votes", "", later, project),
-        measure("later votes to all PDFs", "600 s", repro, project),
+        measure("look at every entry", "with the next 180 s, 4 GiB", use, project, log),
+        measure("check, import, labels", "", [*repro, "votes@ratings"], project, log),
+        measure("take given vectors, measure maps", "", [*repro, "embed", "measure"], project, log),
+        measure("analyses, scorers, all PDFs", "1,200 s", repro, project, log),
+        measure(f"import {LATER:,} later votes", "", later, project, log),
+        measure("later votes to all PDFs", "600 s", repro, project, log),
     ]
 
 
@@ -145,11 +117,10 @@ def main() -> None:
         size=given.size,
     )
     rows = run(given.work.resolve(), settings, given.mlp_epochs)
-    head = "| step | aim | seconds | processor s | GiB |\n| --- | --- | --- | --- | --- |"
-    print("\n".join([head, *map(str, rows)]))
+    print("\n".join([HEAD, *map(str, rows)]))
     out = ROOT / "build" / "released_size.md"
     out.parent.mkdir(exist_ok=True)
-    out.write_text("\n".join([head, *map(str, rows)]) + "\n")
+    out.write_text("\n".join([HEAD, *map(str, rows)]) + "\n")
 
 
 if __name__ == "__main__":

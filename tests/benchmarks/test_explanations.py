@@ -8,23 +8,50 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from pytorch_grad_cam import AblationCAM, AblationLayer, AblationLayerVit
+from captum.attr import (
+    DeepLift,
+    DeepLiftShap,
+    GradientShap,
+    GuidedBackprop,
+    InputXGradient,
+    IntegratedGradients,
+    KernelShap,
+    Lime,
+    Occlusion,
+    Saliency,
+)
+from pytorch_grad_cam import (
+    AblationCAM,
+    AblationLayer,
+    AblationLayerVit,
+    GradCAM,
+    GradCAMPlusPlus,
+    ScoreCAM,
+)
 from pytorch_grad_cam.utils.model_targets import ClassifierOutputTarget
 from torch import Tensor, nn
-from torchvision.models import resnet50, vit_b_16
+from torchvision.models import resnet18, resnet50, vit_b_16
 
 from pasta import explain
 from pasta.explanations.base import View
 from pasta.explanations.layers import find_layer
 from pasta.explanations.methods.ablation import Tail, channel_weights
+from pasta.explanations.methods.gradients import split_shared_modules
 from pasta.explanations.methods.lrp import relevance_by_mode, relevance_by_zennit
-from pasta.explanations.settings import LrpParams
+from pasta.explanations.settings import LrpParams, MethodsParams
+from pasta.explanations.spatial import grid_labels
 from tests.benchmarks.conftest import Table
 
 SHARED = (
     *("gradcam", "hirescam", "gradcam_elementwise", "gradcam++", "xgradcam"),
     *("eigencam", "eigengradcam", "layercam"),
 )
+LATEC = (
+    *("occlusion", "lime", "shap", "saliency", "input_x_gradient", "guided_backprop"),
+    *("gradcam", "scorecam", "gradcam++", "integrated_gradients", "expected_gradients"),
+    *("deeplift", "deeplift_shap"),
+)
+SCORE_LAYER = "layer1"
 PART = 16  # channels from either end of the peer's order; all of them would take minutes
 BOTH = pytest.mark.parametrize("make", [resnet50, vit_b_16])
 
@@ -130,4 +157,63 @@ def test_lrp(table: Table) -> None:
         lambda: relevance_by_zennit(network, images, targets, rules).detach(),
         lambda: relevance_by_mode(network, images, targets, rules).detach(),
         more_right="conserves relevance on transformers, gates, 3D and point networks",
+    )
+
+
+def test_the_methods_of_latec(table: Table) -> None:
+    """All that explain a ResNet, one by one by captum and grad-cam, with Table 7's parameters.
+
+    ScoreCAM looks at an early layer of 64 channels, so that this takes no more than a minute; at
+    the last one it is a forward pass for each of 512 channels for both sides. LRP has a row of its
+    own. Captum's DeepLIFT refuses ReLUs that are used twice: it gets a copy of the network.
+    """
+    torch.manual_seed(0)
+    network: Any = resnet18().eval()
+    images, targets = make_images(1), torch.tensor([3])
+    references = torch.rand(16, 3, 224, 224, generator=torch.Generator().manual_seed(2))
+    copied = split_shared_modules(network, images[:1])
+    cells = grid_labels((224, 224), 16)[None, None]
+    asked = [ClassifierOutputTarget(int(one)) for one in targets]
+    settings = MethodsParams.model_validate(
+        {
+            "occlusion": {"window_pixels": 50, "stride_pixels": 25},
+            "lime": {"segmenter": "grid", "samples": 10, "score": "logit", "reading": "released"},
+            "shap": {"segmenter": "grid", "samples": 10, "score": "logit", "reading": "released"},
+            "integrated_gradients": {"steps": 30},
+        }
+    )
+
+    def ours() -> None:
+        explain(
+            network, images, targets, LATEC, SCORE_LAYER, settings=settings, references=references
+        )
+
+    def theirs() -> None:
+        leaf, labels = images.clone().requires_grad_(), targets
+        Occlusion(network).attribute(leaf, (3, 50, 50), (3, 25, 25), 0, labels)
+        for kind in (Lime, KernelShap):
+            for image, label in zip(leaf.detach(), labels, strict=True):
+                kind(network).attribute(
+                    image[None], 0, int(label), feature_mask=cells, n_samples=10,
+                    perturbations_per_eval=5,
+                )  # fmt: skip
+        Saliency(network).attribute(leaf, labels)
+        InputXGradient(network).attribute(leaf, labels)
+        GuidedBackprop(network).attribute(leaf, labels)
+        IntegratedGradients(network).attribute(leaf, 0, labels, n_steps=30)
+        GradientShap(network).attribute(leaf, references, 40, 0.001, labels)
+        DeepLift(copied).attribute(leaf, 0, labels)
+        DeepLiftShap(copied).attribute(leaf, references, labels)
+        layer = [network.get_submodule(SCORE_LAYER)]
+        for cam in (GradCAM, GradCAMPlusPlus, ScoreCAM):
+            with cam(network, layer) as run:
+                run(leaf, asked)
+
+    explain(network, images[:1], targets[:1], ["gradcam"])  # the first pass is slow
+    table.compare(
+        f"{len(LATEC)} methods of LATEC, resnet18, one image",
+        "captum and grad-cam",
+        theirs,
+        ours,
+        more_right="DeepLIFT sums to the difference at poolings, one gradient for two methods",
     )

@@ -422,7 +422,9 @@ def bad(findings: list[Finding], *, classes: bool = False) -> list[Finding]:
 
 
 def test_every_dataset_has_a_layout() -> None:
-    assert set(LAYOUTS) == set(FILES) == set(BUILDERS)
+    assert set(LAYOUTS) == set(FILES)
+    images = {name for name in FILES if VOCABULARIES[name].modality == "image"}
+    assert images == set(BUILDERS)
 
 
 @every

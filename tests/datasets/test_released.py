@@ -13,7 +13,13 @@ import pytest
 from PIL import Image
 
 from pasta.datasets.build import build_dataset, chosen_items
-from pasta.datasets.released import FILE, class_named, read_release, released_source
+from pasta.datasets.released import (
+    FILE,
+    class_named,
+    digest_files,
+    read_release,
+    released_source,
+)
 from pasta.datasets.settings import DatasetParams
 from pasta.datasets.stored import open_dataset
 from pasta.datasets.vocabulary import VOCABULARIES
@@ -70,7 +76,9 @@ def test_images_keep_their_numbers_and_get_classes_of_the_vocabulary(
     whole: Path, tmp_path: Path
 ) -> None:
     store_all(whole, tmp_path)
-    for dataset, words in VOCABULARIES.items():
+    there = {Path(one["img"]).name.partition("_")[0] for one in entries_of(whole)}
+    assert len(there) == 4
+    for dataset, words in ((name, VOCABULARIES[name]) for name in sorted(there)):
         data = open_dataset(tmp_path / "images" / dataset)
         entries = [one for one in entries_of(whole) if f"/{dataset}_" in one["img"]]
         assert set(data.images["image_id"]) == {one["img"].split("_")[1] for one in entries}
@@ -258,3 +266,23 @@ def test_links_out_of_the_folder_are_not_followed(release: Path, tmp_path: Path)
     (release / entry["activations"]).symlink_to(outside)
     with pytest.raises(InputError, match=f"entry {place}.*leads out of the folder"):
         read_release(release)
+
+
+def test_lists_of_files_change_with_a_map_of_their_dataset_and_not_with_votes(
+    release: Path,
+) -> None:
+    def digests() -> dict[str, list[tuple[str, str]]]:
+        found = read_release(release)
+        return {name: digest_files(found, name) for name in VOCABULARIES}
+
+    before = digests()
+    assert all(name == FILE or (release / name).is_file() for name, _ in before["coco"])
+    assert len(before["coco"]) > 3 * sum("/coco_" in one["img"] for one in entries_of(release))
+    rewrite(release, lambda entries: entries[0]["Annotation"].append({"Q1": 5}))
+    assert digests() == before
+    _, entry = first_map(release)
+    dataset = Path(entry["img"]).name.partition("_")[0]
+    changed = release / Path(entry["activations"])
+    changed.write_bytes(changed.read_bytes() + b"x")
+    after = digests()
+    assert [name for name in VOCABULARIES if after[name] != before[name]] == [dataset]

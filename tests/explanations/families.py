@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torchvision.models import VisionTransformer
+from torchvision.models import ConvNeXt, EfficientNet, SwinTransformer, VisionTransformer
+from torchvision.models.convnext import CNBlockConfig
+from torchvision.models.efficientnet import MBConvConfig
 
 from pasta.explanations.base import View
 from pasta.explanations.hooks import hooked
@@ -46,6 +48,31 @@ def transformer() -> VisionTransformer:
     """For images of 32 pixels."""
     torch.manual_seed(0)
     network = VisionTransformer(32, 8, 2, 2, hidden_dim=16, mlp_dim=24, num_classes=5)
+    lively(network)
+    return network
+
+
+def efficient() -> EfficientNet:
+    """Gates and SiLU, for images of 32 pixels."""
+    torch.manual_seed(0)
+    blocks = [MBConvConfig(1, 3, 1, 8, 8, 1), MBConvConfig(4, 3, 2, 8, 16, 2)]
+    network = EfficientNet(blocks, dropout=0.0, num_classes=5, last_channel=32)
+    lively(network)
+    return network
+
+
+def windowed() -> SwinTransformer:
+    """Attention within windows, for images of 32 pixels."""
+    torch.manual_seed(0)
+    network = SwinTransformer([4, 4], 16, [2, 1], [2, 2], [4, 4], num_classes=5)
+    lively(network)
+    return network
+
+
+def modern() -> ConvNeXt:
+    """Convolutions with norms of layers, for images of 32 pixels."""
+    torch.manual_seed(0)
+    network = ConvNeXt([CNBlockConfig(8, 16, 1), CNBlockConfig(16, None, 1)], num_classes=5)
     lively(network)
     return network
 

@@ -47,6 +47,7 @@ LOOKS_AT_VALUES = {
 LIBRARIES = {
     "smoothgrad": "the image's pixels are the seed of its noise",
     "gradient_shap": "the image's pixels are the seed of its samples",
+    "expected_gradients": "the image's pixels are the seed of its samples",
     "finer_cam": "grad-cam computes with NumPy",
     "shapley_cam": "grad-cam computes with NumPy",
     "random_cam": "grad-cam computes with NumPy",
@@ -85,12 +86,13 @@ def views(key: str) -> list[Callable[[], View]]:
         return [lambda: concept_view(gaussians(32, 4).float())]
     if about["attribution"] == "concepts":
         return [lambda: concept_view(LinearHead(32, 4))]
-    return [residual_view, transformer_view]
+    return [transformer_view] if about["needs_attention"] else [residual_view, transformer_view]
 
 
 def given_on(view: View, images: Tensor, targets: Tensor, device: torch.device) -> Given:
     view.network.to(device)
-    return Given(view, images.to(device), targets.to(device), SETTINGS)
+    others = pictures(2, images.shape[-1], seed=8).to(device)
+    return Given(view, images.to(device), targets.to(device), SETTINGS, references=others)
 
 
 def test_what_cannot_run_on_meta_is_not_differentiable() -> None:

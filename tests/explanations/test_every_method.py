@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pasta import explain
 from pasta.explanations.api import DEFAULTS
@@ -12,7 +12,7 @@ from pasta.explanations.base import Given
 from pasta.explanations.catalog import METHODS
 from pasta.explanations.engine import computed
 from pasta.explanations.settings import MethodsParams
-from tests.explanations.families import transformer_view
+from tests.explanations.families import transformer, transformer_view
 from tests.explanations.networks import SmallNet, global_states, pictures, small_view
 
 torch.set_num_threads(1)
@@ -22,7 +22,13 @@ NAMES = [
     for name, about in ABOUT.items()
     if about["attribution"] == "image" and about["network"] is None
 ]
-RANDOM = ("lime", "shap", "rise", "smoothgrad", "gradient_shap", "random_cam")
+RANDOM = (
+    *("lime", "shap", "rise", "smoothgrad", "gradient_shap", "random_cam"),
+    "expected_gradients",
+)
+ATTENDING = [name for name in NAMES if ABOUT[name]["needs_attention"]]
+REFERENCES = pictures(3, 32, seed=7)
+TRANSFORMER = transformer_view()
 # Others have a gradient where an image is not a number, or are defined by grad-cam.
 SPOILED = (
     *("gradcam", "hirescam", "gradcam_elementwise", "gradcam++", "xgradcam", "layercam"),
@@ -37,19 +43,25 @@ FEW = MethodsParams.model_validate(
         "integrated_gradients": {"steps": 8},
         "smoothgrad": {"samples": 6},
         "gradient_shap": {"samples": 6},
+        "expected_gradients": {"samples": 6},
     }
 )
 TARGETS = torch.tensor([0, 1, 2, 3])
 
 
 def run(name: str, images: Tensor, targets: Tensor, seed: int = 0, budget: int = 256) -> Tensor:
-    view = transformer_view() if len(images) and images.shape[-1] > 16 else small_view()
-    return computed(Given(view, images, targets, dict(FEW), seed, budget), name)
+    view = TRANSFORMER if len(images) and images.shape[-1] > 16 else small_view()
+    size = images.shape[-1]
+    given = Given(view, images, targets, dict(FEW), seed, budget)
+    given.references = REFERENCES[:, :, :size, :size]
+    return computed(given, name)
 
 
 @pytest.mark.parametrize("size", [16, 32])
 @pytest.mark.parametrize("name", NAMES)
 def test_neither_batch_nor_order_nor_budget_matter(name: str, size: int) -> None:
+    if name in ATTENDING and size == 16:
+        pytest.skip("the network for these images has no attention")
     images = pictures(4, size)
     together = run(name, images, TARGETS)
     assert together.shape == (4, size, size) and together.dtype == torch.float32
@@ -66,7 +78,7 @@ def test_neither_batch_nor_order_nor_budget_matter(name: str, size: int) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_seed_decides_what_is_random_and_global_seeds_stay_as_they_are(name: str) -> None:
-    images = pictures(2)
+    images = pictures(2, 32 if name in ATTENDING else 16)
     one = run(name, images, TARGETS[:2], seed=1)
     torch.manual_seed(99)
     before = global_states()
@@ -87,10 +99,13 @@ def test_an_image_that_is_not_numbers_spoils_only_its_own_map(name: str) -> None
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_model_is_left_as_it_was_found(name: str) -> None:
-    network = SmallNet().train()
+    network: nn.Module = transformer() if name in ATTENDING else SmallNet()
+    network.train()
+    size, layer = (32, None) if name in ATTENDING else (16, "last")
     before = {name: value.clone() for name, value in network.state_dict().items()}
     attributes = {name: set(vars(module)) for name, module in network.named_modules()}
-    explain(network, pictures(1), [0], [name], "last", settings=FEW)
+    others = pictures(3, size, seed=7)
+    explain(network, pictures(1, size), [0], [name], layer, settings=FEW, references=others)
     assert network.training
     assert all(value.requires_grad and value.grad is None for value in network.parameters())
     assert not any(one._forward_hooks or one._forward_pre_hooks for one in network.modules())

@@ -206,7 +206,7 @@ def test_no_pass_has_more_images_than_the_budget(name: str) -> None:
     assert max(sizes) <= 4
     sizes.clear()
     explain(network, pictures(3), [0, 1, 2], [name], settings=params)
-    few = name in ("saliency", "input_x_gradient", "guided_backprop", "lrp")
+    few = name in ("saliency", "input_x_gradient", "guided_backprop", "deeplift", "lrp")
     assert max(sizes) > 4 or few
 
 

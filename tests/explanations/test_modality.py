@@ -112,7 +112,9 @@ def test_a_volume_is_explained_where_its_class_shows(volumes: Tensor, method: st
 def test_maps_of_a_coarse_layer_are_enlarged_by_the_modality() -> None:
     small = torch.arange(8.0).view(1, 2, 2, 2)
     assert VOLUME.resize(small, (4, 4, 4)).shape == (1, 4, 4, 4)
-    with pytest.raises(PastaError, match="GradCAM explains images only, not the modality toy vol"):
+    with pytest.raises(PastaError, match="EigenCAM explains images only, not the modality toy vo"):
+        explained(torch.rand(1, 1, 4, 4, 4), ["eigencam"])
+    with pytest.raises(PastaError, match="no target layer of SpotNet is known; name it"):
         explained(torch.rand(1, 1, 4, 4, 4), ["gradcam"])
 
 
@@ -181,4 +183,4 @@ def test_a_wrong_shape_is_named_by_the_axes_of_the_modality(volumes: Tensor) -> 
 def test_datasets_of_images_have_the_modality_image() -> None:
     assert MODALITIES["image"] is IMAGE and IMAGE.form == "(n, 3, height, width)"
     assert all(getattr(IMAGE, name) is not None for name in ("segment", "perturb", "remove"))
-    assert METHODS.entry("gradcam").metadata["any_modality"] is False
+    assert METHODS.entry("eigencam").metadata["any_modality"] is False

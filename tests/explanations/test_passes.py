@@ -24,7 +24,8 @@ from pasta.models.base import Classifier, ConceptModel
 from pasta.models.bcos import BcosClassifier
 from pasta.models.concept_bottleneck import LinearHead
 from pasta.models.resnet import ResNetClassifier
-from pasta.models.settings import BcosParams, ResNetParams
+from pasta.models.settings import BcosParams, ResNetParams, StemParams, TransformerParams
+from pasta.models.vit import TransformerClassifier
 
 CLASSES, SIZE, CHANNELS = ("a", "b", "c"), 32, 64
 FEW = MethodsParams(
@@ -52,6 +53,11 @@ def model_for(method: str) -> Classifier:
     torch.manual_seed(0)
     if about["attribution"] == "concepts":
         return Concepts().eval()
+    if about["needs_attention"]:
+        settings = TransformerParams(
+            patch=8, layers=2, heads=2, hidden=16, mlp=24, stem=StemParams(kind="patches")
+        )
+        return TransformerClassifier(CLASSES, settings, SIZE).eval()
     if about["network"] is not None:
         return BcosClassifier(CLASSES, BcosParams(width=8, start="scratch")).eval()
     return ResNetClassifier(CLASSES, ResNetParams(width=8)).eval()
@@ -88,6 +94,7 @@ def count(method: str, images: int) -> Counter:
     random = torch.Generator().manual_seed(1)
     pictures = torch.rand(images, 3, SIZE, SIZE, generator=random)
     work = Work(view, lambda part: pictures[part], torch.zeros(images, dtype=torch.long), FEW)
+    work.references = torch.rand(5, 3, SIZE, SIZE, generator=random)
     counter = Counter()
     with counter.on(whole):
         for _ in attributions(work, [method]):
@@ -102,7 +109,7 @@ OWN_HEAD = {"clip_qda"}  # needs Gaussians
 def test_a_method_makes_as_many_passes_as_it_says(method: str) -> None:
     """Two images more: what is done once for a batch falls out."""
     few, more = count(method, 2), count(method, 4)
-    said = count_passes([method], FEW, Sizes((SIZE, SIZE), CHANNELS))
+    said = count_passes([method], FEW, Sizes((SIZE, SIZE), CHANNELS, references=5))
     forward = (more.forward - few.forward) / 2
     if method == "scorecam":  # channels that are the same everywhere are asked about once
         assert said.forward / 2 < forward <= said.forward

@@ -52,7 +52,7 @@ def metrics(**changes: Any) -> MeasureParams:
     plain["faithfulness_correlation"] |= {"subsets": 5}
     plain["max_sensitivity"] |= {"samples": 3}
     for name, value in changes.items():
-        plain[name] = {**plain[name], **value} if isinstance(value, dict) else value
+        plain[name] = {**plain.get(name, {}), **value} if isinstance(value, dict) else value
     return MeasureParams(**plain)
 
 

@@ -29,8 +29,22 @@ FEW: dict[str, dict[str, Any]] = {
     "deletion": {"steps": 5},
     "insertion": {"steps": 5},
     "faithfulness_correlation": {"subsets": 5},
+    "faithfulness_estimate": {"features": 90},
+    "monotonicity_correlation": {"features": 90, "samples": 3},
+    "region_perturbation": {"patch": 5, "regions": 4},
+    "irof": {"segments": 9},
+    "neighbour_sufficiency": {"threshold": 0.97},
     "max_sensitivity": {"samples": 3},
+    "local_lipschitz": {"samples": 3},
+    "continuity": {"steps": 5, "part": 8},
+    "relative_input_stability": {"samples": 3},
+    "relative_output_stability": {"samples": 3, "uniform": 2.0},
+    "relative_representation_stability": {"samples": 3},
+    "infidelity": {"samples": 5, "gaussian": 0.5},
 }
+
+# A correlation of tiny changes of the output shows the rounding of the model.
+CORRELATIONS = ("faithfulness_correlation", "faithfulness_estimate", "monotonicity_correlation")
 
 
 def given() -> dict[str, Any]:
@@ -59,8 +73,7 @@ def test_any_batch_size_gives_the_same_values(name: str) -> None:
         )
         for size in (1, 3, 7, 1000, None)
     ]
-    # A correlation of tiny changes of the output shows the rounding of the model.
-    limit = 1e-4 if name == "faithfulness_correlation" else 1e-6
+    limit = 1e-4 if name in CORRELATIONS else 1e-6
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=limit, rtol=1e-5)
 
@@ -75,13 +88,14 @@ def test_values_belong_to_samples_not_to_places(name: str) -> None:
     }
     options: Any = {**FEW.get(name, {}), "model": NETWORK, "softmax": True, "explainer": explainer}
     one, other = evaluate(name, **samples, **options), evaluate(name, **mixed, **options)
-    limit = 1e-4 if name == "faithfulness_correlation" else 1e-6
+    limit = 1e-4 if name in CORRELATIONS else 1e-6
     np.testing.assert_allclose(other, one[order], atol=limit, rtol=1e-5)
 
 
 def test_the_seed_changes_what_is_random_and_nothing_else() -> None:
     options: dict[str, Any] = {**given(), "model": NETWORK, "softmax": True, "explainer": explainer}
-    for name in ("necessity", "faithfulness_correlation", "max_sensitivity"):
+    explaining = ("max_sensitivity", "local_lipschitz", "relative_representation_stability")
+    for name in ("necessity", "faithfulness_correlation", "infidelity", *explaining):
         few = FEW[name]
         first, again, other = (evaluate(name, **options, **few, seed=seed) for seed in (0, 0, 1))
         np.testing.assert_array_equal(first, again)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from torchvision.transforms.functional import gaussian_blur
 
 from pasta.explanations.image import blur_image
 from pasta.metrics.api import curves, evaluate
@@ -195,3 +196,10 @@ def test_a_correlation_with_outputs_that_never_change_has_a_status_and_no_value(
     )
     assert np.isnan(values).all()
     assert statuses == ["constant output"]
+
+
+def test_an_image_can_be_blurred_by_a_kernel_of_another_side() -> None:
+    image = pictures(1, 40)[0]
+    for kernel, deviation in ((15, 5.0), (39, 120.0)):
+        expected = gaussian_blur(image, [kernel, kernel], [deviation, deviation])
+        torch.testing.assert_close(blur_image(image, deviation, kernel), expected)

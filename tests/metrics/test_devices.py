@@ -25,12 +25,19 @@ NUMBER, SIZE = 3, 16
 # Shares of removed pixels are imputed by a sparse factorisation in main memory, so that the values
 # of the images have to be there; their tests give it made-up ones.
 NEED_VALUES = ("road", "road_least")
-_FILLINGS = [{"filling": filling} for filling in ("black", "mean", "blur")]
+# How many segments an image has is known from its values only, and with it the number of passes.
+# Scores against masks of attention are made in main memory, where sorting is much quicker.
+NEVER = ("irof", *(name for name in METRICS if name.startswith("attention_")))
+_FILLINGS = [
+    {"filling": filling} for filling in ("black", "mean", "blur", "minimum", "centre", "noise")
+]
+_READINGS = ("paper", "released", "corrected")
 _PERTURBED = [
     {"perturbation": kind, "reading": reading, "step": 30}
     for kind in ("uniform", "gaussian", "black", "road")
     for reading in ("text", "published")
 ]
+READINGS = ("paper", "released", "corrected")
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "sufficiency": _PERTURBED,
     "necessity": _PERTURBED,
@@ -40,15 +47,34 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "insertion": _FILLINGS,
     "faithfulness_correlation": [{**one, "subsets": 4} for one in _FILLINGS],
     "road": [{"percentages": [10, 60]}],
+    "faithfulness_estimate": [{**one, "features": 90} for one in _FILLINGS],
+    "monotonicity_correlation": [{"features": 90, "reading": one} for one in _READINGS],
+    "latec_pixel_flipping": [{"features": 90, "reading": one} for one in _READINGS],
+    "region_perturbation": [{"patch": 5, "regions": 3, "reading": one} for one in _READINGS],
+    "neighbour_sufficiency": [
+        {"distance": distance, "reading": reading}
+        for distance in ("standardised", "squared")
+        for reading in _READINGS
+    ],
     "road_least": [{"percentages": [10, 60]}],
     "max_sensitivity": [
         {"noise": noise, "relative": relative, "samples": 2}
         for noise in ("uniform", "gaussian")
         for relative in (True, False)
     ],
+    "local_lipschitz": [{"reading": reading, "samples": 2} for reading in READINGS],
+    "continuity": [{"reading": reading, "steps": 3, "part": 8} for reading in READINGS],
+    "relative_input_stability": [{"reading": reading, "samples": 2} for reading in READINGS],
+    "relative_output_stability": [{"reading": reading, "samples": 2} for reading in READINGS],
+    "relative_representation_stability": [
+        {"reading": reading, "samples": 2, "layer": "last"} for reading in READINGS
+    ],
+    "infidelity": [{"reading": reading, "samples": 2} for reading in READINGS],
     "pointing_game": [{"tolerance": 0.0}, {"tolerance": 2.0}],
 }
-CASES = [(name, options) for name in METRICS for options in OPTIONS.get(name, [{}])]
+CASES = [
+    (name, options) for name in METRICS for options in OPTIONS.get(name, [{}]) if name not in NEVER
+]
 IDS = [f"{name}-{'-'.join(map(str, options.values()))}" for name, options in CASES]
 
 
@@ -68,7 +94,7 @@ def batch_on(device: torch.device) -> Batch:
         images=pictures(NUMBER, SIZE).to(device),
         targets=torch.tensor([0, 1, 2], device=device),
         masks=(random_maps(NUMBER, SIZE, seed=9) > 0.7).float().to(device),
-        scorer=Scorer(network, lambda logits: logits.softmax(1), 4),
+        scorer=Scorer(network, lambda logits: logits.softmax(1), 4, network),
         explainer=explainer,
     )
     batch.digests = ["a", "b", "c"]  # of the images, which have no values here

@@ -18,7 +18,16 @@ from pasta.metrics.settings import DEFAULTS, FaithfulnessParams, MeasureParams
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import WeightedSum, distinct_weights, random_maps
 
-WITH_MODEL = [entry.key for entry in METRICS.entries() if "model" in entry.metadata["needs"]]
+# Metrics of a set of maps have their own tests of single maps without a value.
+SINGLE = [entry.key for entry in METRICS.entries() if not entry.metadata["whole_set"]]
+WITH_MODEL = [name for name in SINGLE if "model" in METRICS.entry(name).metadata["needs"]]
+
+
+# Where the defaults are made for larger images or more of them.
+SMALL: dict[str, dict[str, Any]] = {
+    "monotonicity_correlation": {"features": 48},
+    "neighbour_sufficiency": {"threshold": 1.0},
+}
 
 
 class Refusing(nn.Module):
@@ -33,7 +42,7 @@ def given(number: int = 2) -> dict[str, Any]:
         "maps": random_maps(number),
         "images": pictures(number),
         "targets": [0] * number,
-        "masks": torch.ones(number, 16, 16),
+        "masks": (torch.arange(256).reshape(16, 16) % 3 > 0).float().expand(number, -1, -1),
         "explainer": lambda images, _: images.mean(1),
         "model": SmallNet(),
         "softmax": True,
@@ -44,7 +53,13 @@ def given(number: int = 2) -> dict[str, Any]:
 def test_every_metric_says_what_it_needs_if_it_is_missing(name: str) -> None:
     for need in METRICS.entry(name).metadata["needs"]:
         without = {**given(), need: None}
-        if need == "targets" or (need == "maps" and name.startswith("max_sensitivity")):
+        if need == "layers":
+            function: Any = {**given(), "model": lambda images: images.mean((2, 3))}
+            with pytest.raises(PastaError, match=f"{name} looks at a layer: the model is a func"):
+                evaluate(name, **{**function, "softmax": None})
+            continue
+        again = "explainer" in METRICS.entry(name).metadata["needs"]
+        if need == "targets" or (need == "maps" and again):
             if need == "targets":
                 without["model"] = None
             else:
@@ -55,7 +70,7 @@ def test_every_metric_says_what_it_needs_if_it_is_missing(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(METRICS))
 def test_every_metric_gives_one_value_in_its_span_per_sample(name: str) -> None:
-    values, statuses = evaluate(name, **given(3), return_status=True)
+    values, statuses = evaluate(name, **given(3), **SMALL.get(name, {}), return_status=True)
     low, high = METRICS.entry(name).metadata["span"]
     assert statuses == ["ok"] * 3
     assert values.shape == (3,)
@@ -67,7 +82,8 @@ def test_every_metric_gives_one_value_in_its_span_per_sample(name: str) -> None:
     [
         ({"maps": random_maps(2, 8)}, "the maps have 8 x 8 pixels and the images 16 x 16"),
         ({"maps": random_maps(3)}, "there are 3 maps and 2 images"),
-        ({"maps": torch.rand(2, 3, 16, 16)}, "one number per pixel"),
+        ({"maps": torch.rand(2, 2, 16, 16)}, "the maps have 2 channels and the images 3"),
+        ({"maps": torch.rand(2, 3, 3, 16, 16)}, "one number per pixel"),
         ({"maps": torch.rand(0, 16, 16)}, "there are no samples"),
         ({"images": torch.zeros(2, 3, 16, 16, dtype=torch.uint8)}, "the images are torch.uint8"),
         ({"targets": [0]}, "there are 2 maps and 1 targets"),
@@ -147,12 +163,13 @@ def test_maps_with_nan_are_an_error_that_names_them_or_a_status_if_asked() -> No
     assert np.isnan(values).nonzero()[0].tolist() == [17]
 
 
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", SINGLE)
 def test_maps_that_a_metric_refuses_have_a_status_and_no_value(name: str) -> None:
     maps = random_maps(4)
     maps[0], maps[1], maps[2, 0, 0] = 0, 0.4, torch.nan
     flat = "constant" if "constant" in METRICS.entry(name).metadata["refuses"] else "ok"
-    values, statuses = evaluate(name, **{**given(4), "maps": maps}, return_status=True)
+    options = {**given(4), **SMALL.get(name, {}), "maps": maps}
+    values, statuses = evaluate(name, **options, return_status=True)
     empty = "ok" if name == "max_sensitivity_absolute" else "zero"  # what is far from zero is far
     assert statuses == [empty, flat, "nan", "ok"]
     assert np.isnan(values).tolist() == [empty != "ok", flat != "ok", True, False]
@@ -191,7 +208,11 @@ def test_a_target_that_the_model_does_not_have_is_an_error() -> None:
         evaluate("deletion", **{**given(), "targets": [0, 4]})
 
 
-@pytest.mark.parametrize("name", WITH_MODEL)
+# Continuity never shows the image as it is, and a function has no layers.
+SHOWING = sorted({*WITH_MODEL} - {"continuity", "relative_representation_stability"})
+
+
+@pytest.mark.parametrize("name", SHOWING)
 def test_a_model_that_fails_on_perturbed_images_only_gives_a_status(name: str) -> None:
     known = pictures(2)
 
@@ -203,7 +224,7 @@ def test_a_model_that_fails_on_perturbed_images_only_gives_a_status(name: str) -
                 outputs[number] = torch.nan  # the second image, as long as its corner is whole
         return outputs
 
-    change = {"model": model, "images": known, "softmax": None}
+    change = {"model": model, "images": known, "softmax": None, **SMALL.get(name, {})}
     values, statuses = evaluate(name, **{**given(), **change}, return_status=True)
     assert statuses == ["ok", "nan output"]
     assert np.isnan(values).tolist() == [False, True]
@@ -250,10 +271,16 @@ def test_the_cost_is_what_is_really_computed(name: str) -> None:
         explained += len(images)
         return images.mean(1)
 
-    evaluate(name, **{**given(3), "model": model, "explainer": explainer})
-    expected = cost(name, images=3)
+    # The search for a layer that is not named is a pass, too.
+    named: Any = {"layer": "network.last"} if name.startswith("relative_repr") else {}
+    evaluate(name, **{**given(3), "model": model, "explainer": explainer}, **named)
+    expected = cost(name, images=3, shape=(3, 16, 16), **named)
     look = 1 if "model" in METRICS.entry(name).metadata["needs"] else 0
-    assert (model.seen - look, explained) == (expected.forward_passes, expected.explanations)
+    passes = model.seen - look
+    if name == "irof":  # as many as an image has segments, which are about as many as asked for
+        assert 0.5 * expected.forward_passes < passes < 1.5 * expected.forward_passes
+        passes = expected.forward_passes
+    assert (passes, explained) == (expected.forward_passes, expected.explanations)
 
 
 def test_metrics_together_cost_what_they_do_not_share() -> None:
@@ -272,7 +299,7 @@ def test_metrics_together_cost_what_they_do_not_share() -> None:
     measure(wanted, Inputs(everything.pop("maps"), **everything), base=settings, softmax=softmax)
     together = Cost()
     for one in wanted:
-        together |= cost(one.name, 3, settings, **one.options)
+        together |= cost(one.name, 3, settings, (3, 16, 16), **one.options)
     assert (model.seen - 1, explained) == (together.forward_passes, together.explanations)
     assert together.imputations == 3 * 2 * 5  # both sides, five shares of pixels
 
@@ -288,10 +315,23 @@ def test_every_metric_tells_what_there_is_to_know_about_it() -> None:
     assert name == "black text"
     assert variant_name("sparseness", None) == ""
     assert set(DEFAULTS.model_dump()) >= {
-        entry.metadata["settings"] for entry in METRICS.entries() if entry.metadata["settings"]
+        section
+        for entry in METRICS.entries()
+        if isinstance(section := entry.metadata["settings"], str)
     }
 
 
 def test_a_metric_without_curves_says_so() -> None:
     with pytest.raises(PastaError, match="sparseness does not look at curves"):
         curves("sparseness", maps=random_maps(1))
+
+
+def test_metrics_of_pixels_refuse_maps_with_channels() -> None:
+    with pytest.raises(PastaError, match="one number per pixel"):
+        evaluate("iou", maps=torch.rand(2, 3, 16, 16), masks=torch.ones(2, 16, 16) > 0)
+
+
+def test_a_cost_that_depends_on_the_size_asks_for_it() -> None:
+    with pytest.raises(PastaError, match="depends on the size of the images"):
+        cost("deletion", features=50)
+    assert cost("deletion", 2, shape=(3, 16, 16), features=50).forward_passes == 2 * (1 + 16)

@@ -232,7 +232,8 @@ def test_maps_that_show_nothing_get_a_status_and_are_counted(place: Path) -> Non
 def test_a_dry_run_counts_the_passes_that_are_really_made(number: int, with_targets: bool) -> None:
     wanted = parse_metrics(
         "sufficiency,faithfulness,pixel_flipping,deletion,insertion,faithfulness_correlation,"
-        "road,max_sensitivity,sparseness,iou",
+        "road,max_sensitivity,sparseness,iou,local_lipschitz,relative_input_stability,"
+        "relative_output_stability,continuity,infidelity",
         ["steps=4", "subsets=5", "percentages=[10, 50]", "samples=3", "step=30"],
     )
     maps, images = random_maps(number, SIZE), torch.rand(number, 3, SIZE, SIZE)

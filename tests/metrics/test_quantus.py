@@ -15,6 +15,7 @@ from pasta.metrics.api import curves, evaluate
 from pasta.metrics.base import METRICS, Batch
 from tests.explanations.networks import SmallNet, pictures
 from tests.metrics.known import random_maps
+from tests.metrics.rooms import SHAPES, Bent, Remembering, draw, explain_brightness
 
 quantus: Any = peer  # its types do not show the metrics
 LIMIT = 1e-4
@@ -39,13 +40,17 @@ class Grey(nn.Module):
 
 
 def ask(metric: Any, model: nn.Module, images: Tensor, maps: Tensor, **more: Any) -> Any:
+    return ask_entries(metric, model, images, maps[:, None].numpy().copy(), **more)
+
+
+def ask_entries(metric: Any, model: nn.Module, images: Tensor, maps: Any, **more: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return metric(
             model=model.eval(),
             x_batch=images.numpy(),
             y_batch=more.pop("targets", TARGETS),
-            a_batch=maps[:, None].numpy().copy(),
+            a_batch=maps,
             channel_first=True,
             softmax=more.pop("softmax", True),
             **more,
@@ -102,6 +107,64 @@ def test_max_sensitivity() -> None:
 
     expected = ask(metric, SmallNet(), images, maps, explain_func=explain)
     np.testing.assert_allclose(found, expected, atol=LIMIT)
+
+
+STABILITIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "local_lipschitz": ("LocalLipschitzEstimate", {}),
+    "relative_input_stability": ("RelativeInputStability", {}),
+    "relative_output_stability": ("RelativeOutputStability", {}),
+    "relative_representation_stability": (
+        "RelativeRepresentationStability",
+        {"layer_names": ["hidden.1"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("entries", [False, True])
+@pytest.mark.parametrize("reading", ["paper", "released"])
+@pytest.mark.parametrize("name", list(STABILITIES))
+def test_stability(name: str, reading: str, entries: bool) -> None:
+    """Quantus with the copies that ours has drawn and the normalisation of the reading."""
+    kind, options = STABILITIES[name]
+    images, explainer, model = draw("image"), Remembering(entries), Bent(SHAPES["image"])
+    maps = explain_brightness(images, entries)
+    named: dict[str, Any] = {"layer": "hidden.1"} if "layer_names" in options else {}
+    found = evaluate(
+        name,
+        maps=maps,
+        images=images,
+        targets=TARGETS,
+        explainer=explainer,
+        model=model,
+        reading=reading,
+        samples=5,
+        **named,
+    )
+    copies = torch.cat(explainer.copies).view(3, 5, -1).numpy()
+    largest = quantus.AVAILABLE_NORMALISATION_FUNCTIONS["normalise_by_max"]
+    shown = (maps if entries else maps[:, None]).numpy()
+
+    def explain(model: Any, inputs: Any, targets: Any, **_: Any) -> Any:
+        given = np.asarray(inputs).reshape(len(targets), *SHAPES["image"])
+        found = explain_brightness(given, entries)
+        return found if entries else found[:, None]
+
+    for number in range(3):  # one by one: it normalises the maps of copies over the whole batch
+        noisy = iter(copies[number])
+        metric = getattr(quantus, kind)(
+            nr_samples=5,
+            perturb_func=lambda arr, noisy=noisy, **_: next(noisy).reshape(arr.shape),
+            normalise=True,
+            normalise_func=None if reading == "released" else largest,  # None: its own choice
+            abs=False,
+            return_nan_when_prediction_changes=False,
+            **options,
+            **QUIET,
+        )
+        part = slice(number, number + 1)
+        own: dict[str, Any] = {"targets": TARGETS[part], "explain_func": explain, "softmax": False}
+        expected = ask_entries(metric, model, images[part], shown[part].copy(), **own)
+        assert found[number] == pytest.approx(expected[0], rel=1e-3)
 
 
 @pytest.mark.parametrize(

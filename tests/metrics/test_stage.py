@@ -17,6 +17,7 @@ from pasta.explanations.engine import Work, attributions
 from pasta.layout import Group
 from pasta.metrics import runner
 from pasta.metrics.api import evaluate
+from pasta.metrics.base import require
 from pasta.metrics.catalog import METRICS
 from pasta.metrics.runner import NOT_MEASURED, TABLE, Subjects, list_wanted, measure_group
 from pasta.models import checkpoint
@@ -68,7 +69,7 @@ class Counter:
             return model, card
 
         monkeypatch.setattr(checkpoint, "load", counted)
-        runner._open_subjects.cache_clear()
+        runner._open_material.cache_clear()
 
 
 def test_every_saliency_map_has_a_row_for_each_metric_and_variant(group: Group) -> None:
@@ -140,7 +141,7 @@ def test_values_are_those_of_evaluate(
     expected = evaluate(
         name,
         maps=np.asarray(store.read_array(map_file(group, "hirescam", "resnet50"))[:NUMBER]),
-        model=ours.view("resnet50").network,
+        model=require(ours.view("resnet50")).network,
         images=subject.images(slice(0, NUMBER)),
         targets=[WORDS.class_index(one) for one in ("cat", "dog") * 3],
         seed=PARAMS.seeds.measuring,
@@ -153,7 +154,7 @@ def test_sensitivity_explains_again_through_the_engine(group: Group) -> None:
     table = measured(group, names=["max_sensitivity"])
     found = of(table, "max_sensitivity", "gradcam/resnet50", "uniform")
     ours = opened(group)
-    subject, view = ours.of("gradcam", "resnet50"), ours.view("resnet50")
+    subject, view = ours.of("gradcam", "resnet50"), require(ours.view("resnet50"))
 
     def explain(images: Tensor, targets: Tensor) -> Any:
         work = Work(
@@ -186,6 +187,25 @@ def test_methods_of_a_backbone_share_the_passes_of_noisy_copies(
     assert "vit_b_16" not in counter.seen  # LIME is not explained again
 
 
+def test_robustness_metrics_and_methods_share_the_passes_of_their_copies(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["max_sensitivity", "local_lipschitz", "continuity"]
+    names += [f"relative_{what}_stability" for what in ("input", "output", "representation")]
+    changes: dict[str, Any] = {name: {"samples": 3, "noise": "shared"} for name in names[1:]}
+    changes |= {"continuity": {"steps": 4, "part": 8}, "max_sensitivity": {}}
+    counter = Counter(monkeypatch)
+    table = measured(group, names=names, noises=["uniform"], **changes)
+    assert counter.back == {"resnet50": NUMBER * (3 + 4)}
+    for name in names:
+        found = of(table, name, "gradcam/resnet50", "uniform" if name == names[0] else "")
+        # whatever the constant ones of these maps are
+        assert len(found) == NUMBER and (found["status"] == "ok").sum() >= NUMBER - 2, name
+        alone = measured(group, names=[name], noises=["uniform"], **changes)
+        same = of(alone, name, "gradcam/resnet50", "uniform" if name == names[0] else "")
+        np.testing.assert_allclose(same["value"], found["value"], rtol=1e-4)
+
+
 def test_methods_of_a_backbone_share_the_questions_of_faithfulness_correlation(
     group: Group, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,7 +218,7 @@ def test_methods_of_a_backbone_share_the_questions_of_faithfulness_correlation(
 def test_a_metric_of_the_registry_needs_no_name_in_the_runner() -> None:
     text = Path(runner.__file__).read_text()
     others = [name for name in METRICS if name in text]
-    assert others == ["max_sensitivity"]  # for the memory of its noisy copies
+    assert not others
     chosen = list_wanted(metrics(names=["necessity", "max_sensitivity", "iou"]))
     assert [tuple(one.options.values()) for one in chosen] == [
         *(("black", "text"), ("black", "published"), ("road", "text"), ("road", "published")),
@@ -246,6 +266,28 @@ def test_many_rows_make_several_units_with_the_same_values(
     whole = measured(group, names=chosen)
     monkeypatch.setattr(runner, "_ROWS", 4)
     pd.testing.assert_frame_equal(measured(group, names=chosen), whole, rtol=1e-3, atol=1e-6)
+
+
+def test_a_metric_of_a_set_of_maps_sees_all_of_a_technique_at_once(
+    group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_ROWS", 2)
+    changes: dict[str, Any] = {"neighbour_sufficiency": {"threshold": 0.97}}
+    table = measured(group, names=["neighbour_sufficiency", "deletion"], **changes)
+    for name in ("gradcam", "hirescam"):
+        ours = opened(group)
+        subject = ours.of(name, "resnet50")
+        expected, statuses = evaluate(
+            "neighbour_sufficiency",
+            maps=np.asarray(store.read_array(map_file(group, name, "resnet50"))[:NUMBER]),
+            model=require(ours.view("resnet50")).network,
+            images=subject.images(slice(0, NUMBER)),
+            threshold=0.97,
+            return_status=True,
+        )
+        found = of(table, "neighbour_sufficiency", f"{name}/resnet50")
+        assert "ok" in statuses and found["status"].tolist() == statuses
+        np.testing.assert_allclose(found["value"], expected)
 
 
 def test_maps_that_show_nothing_have_a_status_and_no_value(group: Group) -> None:

@@ -9,22 +9,27 @@ import pytest
 import torch
 from bcos.models import pretrained
 from pydantic import ValidationError
-from torchvision.models import resnet50, vit_b_16
+from torchvision.models import efficientnet_b0, resnet50, vgg19, vit_b_16
 
 from pasta.errors import PastaError
+from pasta.explanations.api import explain
+from pasta.explanations.catalog import techniques
 from pasta.models.base import MODELS, BlackBox
 from pasta.models.bcos import RELEASED, BcosClassifier, load_released_weights
 from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import LoadContext
 from pasta.models.data import TrainingData
-from pasta.models.resnet import ResNetClassifier, ScaledResNet
-from pasta.models.settings import BcosParams, GradientParams
+from pasta.models.efficientnet import scaled_efficientnet
+from pasta.models.resnet import ResNetClassifier, ScaledResNet, take_over
+from pasta.models.settings import BcosParams, EfficientNetParams, GradientParams, VggParams
 from pasta.models.training import fit_black_box, outputs, train
+from pasta.models.vgg import HEAD, ScaledVgg
 from pasta.models.vit import TransformerClassifier
 from tests.conftest import ROOT
 from tests.models.small import profile, silent, tiny_data
 
 BLACK_BOXES = ("resnet50", "vit_b_16", "resnet50_bcos")
+VGG = [one for one in techniques() if one.backbone == "vgg19"]  # those that people compare in HA
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +88,87 @@ def test_the_full_size_transformer_is_torchvisions() -> None:
     ours = {name: value.shape for name, value in model.network.state_dict().items()}
     theirs = {name: value.shape for name, value in vit_b_16(num_classes=4).state_dict().items()}
     assert ours == theirs and model.token_grid == (14, 14)
+
+
+def test_the_full_size_efficientnet_is_torchvisions() -> None:
+    settings = profile("paper_latec").models["oct"].efficientnet_b0
+    assert settings is not None and not settings.keep_head
+    ours, theirs = scaled_efficientnet(settings, 4).eval(), efficientnet_b0(num_classes=4).eval()
+    theirs.load_state_dict(ours.state_dict())
+    image = torch.rand(1, 3, 64, 64)
+    torch.testing.assert_close(ours(image), theirs(image))
+
+
+def test_the_slim_efficientnet_learns(data: TrainingData) -> None:
+    model = built("efficientnet_b0", data)
+    assert sum(value.numel() for value in model.parameters()) < 60_000
+    images = data.images(data.rows("test")[:2])
+    assert model.eval()(images).shape == (2, len(data.classes))
+    (layer,) = model.cam_layers()
+    seen: list[torch.Size] = []
+    hook = layer.register_forward_hook(lambda *call: seen.append(call[2].shape))
+    model(images)
+    hook.remove()
+    assert len(seen[0]) == 4 and min(seen[0][2:]) >= 2
+    settings = EfficientNetParams(training=quick(epochs=1))
+    history = MODELS["efficientnet_b0"].fit(model, data, settings, silent)
+    assert len(history.curves["validation"]) == 1
+
+
+def test_the_network_of_human_attention_is_torchvisions_vgg19_and_takes_steps(
+    data: TrainingData,
+) -> None:
+    params = profile("paper_ha")
+    settings = params.models["catsdogscars-vgg19"].vgg19
+    assert settings is not None and params.attention.backbone == "vgg19"
+    with torch.device("meta"):
+        ours, theirs = ScaledVgg(settings, 1000).state_dict(), vgg19().state_dict()
+    assert {key: one.shape for key, one in ours.items()} == {
+        key: one.shape for key, one in theirs.items()
+    }
+    changes = {"width": 4, "hidden": 16, "weights": "random", "training": quick(epochs=1)}
+    small = settings.model_copy(update=changes)
+    model = MODELS["vgg19"].build(data, small)
+    before = model.network.classifier[6].weight.detach().clone()
+    history = MODELS["vgg19"].fit(model, data, small, silent)
+    assert len(history.curves["validation"]) == 1
+    assert not torch.equal(before, model.network.classifier[6].weight)
+    images = data.images(data.rows("test")[:2])
+    found = explain(model.eval(), images, methods=[one.method for one in VGG])
+    assert all(maps.shape == images[:, 0].shape for maps in found.values())
+    assert {one.key for one in VGG} == {"gradcam/vgg19", "lime/vgg19"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("vgg19", VggParams(width=2, hidden=8, training=quick(epochs=1))),
+        ("efficientnet_b0", EfficientNetParams(dropout=0.5, training=quick(epochs=1))),
+    ],
+)
+def test_dropout_does_not_depend_on_what_was_drawn_before(
+    name: str, settings: Any, data: TrainingData
+) -> None:
+    states = []
+    for _ in range(2):
+        torch.rand(3)  # somebody else draws from torch's own state
+        model = MODELS[name].build(data, settings)
+        MODELS[name].fit(model, data, settings, silent)
+        states.append(model.state_dict())
+    assert all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+
+
+def test_all_layers_but_the_last_are_taken_over_from_weights_of_other_classes() -> None:
+    settings = VggParams(width=2, hidden=4)
+    source, own = (ScaledVgg(settings, outputs).state_dict() for outputs in (5, 2))
+    network = ScaledVgg(settings, 2)
+    network.load_state_dict(own)
+    take_over(network, source, [HEAD])
+    for key, value in network.state_dict().items():
+        wanted = own if key.startswith(f"{HEAD}.") else source
+        assert torch.equal(value, wanted[key]), key
+    with pytest.raises(PastaError, match="of another architecture"):
+        take_over(network, source, [])
 
 
 @pytest.mark.parametrize("name", BLACK_BOXES)
@@ -231,7 +317,7 @@ def test_a_loss_that_is_no_number_stops_the_training(data: TrainingData) -> None
 
 
 def test_every_model_of_the_papers_is_there_with_its_source() -> None:
-    assert len(ORDER) == 9
+    assert set(profile().models["monumai"].backbones) <= set(ORDER)
     for name in ORDER:
         metadata = MODELS.entry(name).metadata
         assert metadata["title"] and metadata["doi"].startswith("10.")

@@ -166,7 +166,13 @@ def test_no_prompt_is_cut_off(encoder: ClipEncoder, dataset: str) -> None:
     for text, row in zip(texts, tokens(texts), strict=True):
         assert encoder.fits(text)
         read = tokens.decode([int(token) for token in row if token])
-        assert text.lower() == read.split("<start_of_text>")[1].split("<end_of_text>")[0].strip()
+        told = read.split("<start_of_text>")[1].split("<end_of_text>")[0]
+        assert _joined(text.lower()) == _joined(told)
+
+
+def _joined(text: str) -> str:
+    """Without blanks: the decoder puts one between the digits of a name such as n01440764."""
+    return "".join(text.split())
 
 
 def test_names_are_written_as_in_a_sentence() -> None:

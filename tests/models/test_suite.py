@@ -22,7 +22,6 @@ from pasta.contracts import check
 from pasta.errors import InputError, PastaError
 from pasta.layout import Group
 from pasta.models import checkpoint, suite
-from pasta.models.catalog import ORDER
 from pasta.models.checkpoint import open_classifier, predict_files, read_image
 from pasta.models.clip_training import make_clip
 from pasta.models.data import TrainingData, as_tensor
@@ -39,6 +38,8 @@ from tests.conftest import contents, names
 from tests.models.small import profile, silent, tiny_group
 
 FEW = ("resnet50", "vit_b_16", "clip_zero_shot", "clip_linear")
+
+ORDER = profile().models["monumai"].backbones  # in the order of the papers
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +75,7 @@ def only(*names: str) -> Params:
     values = profile().model_dump()
     section = values["models"]["monumai"]
     kept = {name: section[name] for name in names}
-    few = {"models": {"few": kept}, "groups": {"few": "monumai"}}
+    few = {"models": {"few": kept}, "groups": {"few": "monumai"}, "rated": {}}
     return Params.model_validate({**values, **few})
 
 

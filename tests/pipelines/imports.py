@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGES = ("pasta", "analysis", "pipelines", "reports")
@@ -21,19 +22,22 @@ def reached(script: Path, root: Path) -> set[Path]:
         if file in seen:
             continue
         seen.add(file)
-        waiting += [found for name in _names(file) for found in _files(name, root)]
+        waiting += [found for name in _names(file.read_text()) for found in _files(name, root)]
         if file == root / STUDIES:
             waiting += (root / STUDIES).parent.glob("*/study.py")
     return {file.relative_to(root) for file in seen}
 
 
-def _names(file: Path) -> Iterator[str]:
-    for node in _walked(ast.parse(file.read_text())):
+@cache
+def _names(text: str) -> tuple[str, ...]:
+    """What the text of a module imports, each once."""
+    found: list[str] = []
+    for node in _walked(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(dict.fromkeys(found))
 
 
 def _walked(node: ast.AST) -> Iterator[ast.AST]:
@@ -53,13 +57,13 @@ def _files(name: str, root: Path) -> Iterator[Path]:
     for length in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:length])
         for file in (place.with_suffix(".py"), place / "__init__.py"):
-            if file != root / LAZY and file.is_file() and _does_something(file):
+            if file == root / LAZY or not file.is_file():
+                continue
+            if file.name != "__init__.py" or _does_something(file.read_text()):
                 yield file
 
 
-def _does_something(file: Path) -> bool:
+@cache
+def _does_something(text: str) -> bool:
     """A package file of a docstring and plain constants decides nothing."""
-    body = ast.parse(file.read_text()).body
-    return file.name != "__init__.py" or not all(
-        isinstance(node, ast.Expr | ast.Assign) for node in body
-    )
+    return not all(isinstance(node, ast.Expr | ast.Assign) for node in ast.parse(text).body)

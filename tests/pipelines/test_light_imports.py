@@ -1,4 +1,4 @@
-"""Stages that handle tables and pictures only do not load torch, which takes seconds."""
+"""Stages that handle tables only do not load torch, which takes seconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIGHT = ["accuracy", "analyse", "gallery", "headlines", "images", "report", "simulate", "votes"]
+LIGHT = ["accuracy", "analyse", "headlines", "images", "report", "simulate", "votes"]
 
 
 def test_stages_of_tables_do_not_load_torch() -> None:

@@ -141,7 +141,10 @@ def test_favourites_say_nothing_about_kinds_that_are_not_known() -> None:
 @pytest.mark.parametrize(("p", "differ"), [(0.001, True), (0.4, False)])
 def test_mean_ranks_claim_a_difference_only_if_the_test_does(p: float, differ: bool) -> None:
     ranks = pd.DataFrame({"n": [5], "p": [p], "chi_square": [9.0], "critical_difference": [2.0]})
-    assert describe_mean_ranks(ranks)["differ"] == differ
+    said = describe_mean_ranks(ranks)
+    assert said["differ"] == differ and said["test"].startswith("Friedman's χ² = 9.0")
+    said = describe_mean_ranks(ranks.assign(test="Skillings-Mack"))
+    assert not said["whole"] and said["test"].startswith("Skillings' and Mack's χ² = 9.0")
 
 
 def test_a_ranking_without_agreement_names_no_winner() -> None:

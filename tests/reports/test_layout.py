@@ -15,11 +15,12 @@ from PIL import Image
 from pasta.studies.ratings.analyses.correlation import correlation_tables
 from pasta.studies.ratings.protocol import load_protocol
 from reports.source.catalog import describe_questions
-from reports.source.data import beside_papers
 from reports.source.pages.agreement import agreement_report
 from reports.source.pages.correlation import correlation_report
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
+from reports.source.replication.collected import beside_papers
+from reports.source.replication.errata import errata_table
 from reports.source.replication.rows import published_tables
 from reports.source.replication.table import replication_table
 from reports.source.typesetting import Report, compile_pdf
@@ -78,7 +79,9 @@ def make(name: str, folder: Path) -> Report:
         return score_report(as_read(scored), published_tables(), True)
     if name == "replication":
         ours = beside_papers({"correlation": correlations, "score": scored}, {})
-        return replication_report(replication_table(published_tables(), as_read(ours)), True)
+        papers = published_tables()
+        rows = replication_table(papers, as_read(ours))
+        return replication_report(rows, True, errata_table(papers))
     if name == "dataset":
         names = ("datasets", "resnet50", "vit_b_16", "clip_zero_shot", "concepts")
         found = dataset.report(folder)

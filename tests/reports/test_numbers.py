@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 
 from pasta.scoring.settings import SplitParams
-from reports.source.changes import compare_versions, describe_changes, describe_versions
+from reports.source.changes import (
+    compare_versions,
+    describe_changes,
+    describe_versions,
+    largest_changes,
+)
 from reports.source.numbers import (
     COLUMNS,
     EVERY,
@@ -189,3 +194,57 @@ def test_topics_keep_their_order_and_the_largest_change_comes_first() -> None:
     assert found[2]["summary"] == "6 no longer there." and found[2]["sentences"] == []
     everything = describe_changes(compare_versions(before, after))
     assert len(everything[1]["sentences"]) == 7 and len(everything[2]["sentences"]) == 6
+
+
+def test_the_largest_changes_of_all_topics_come_first_whatever_their_scale() -> None:
+    """By the distance in units of what the intervals allow: 10, 5 and 2 of them."""
+
+    def rows(name: str, estimate: float, half: float) -> pd.DataFrame:
+        line = (name, "Q1", 9, estimate, estimate - half, estimate + half)
+        return pd.DataFrame([line], columns=list(COLUMNS))
+
+    before = {"agreement": rows("a", 0.5, 0.01), "latec": rows("b", 8.0, 0.5),
+              "score": rows("c", 0.4, 0.05), "bias": rows("d", 0.1, 0.1)}  # fmt: skip
+    moved = {"agreement": 2.0, "latec": 10.0, "score": 5.0, "bias": 0.5}
+    after = {}
+    for topic, frame in before.items():
+        half = float((frame["high"] - frame["estimate"]).iloc[0])
+        shift = moved[topic] * np.hypot(half, half)
+        after[topic] = frame.assign(
+            **{name: frame[name] + shift for name in ("estimate", "low", "high")}
+        )
+    said = largest_changes(compare_versions(before, after), most=3)
+    assert [sentence.split(" rose")[0] for sentence in said] == [
+        "The average rank of b in Q1", "Held-out kappa of c on Q1",
+        "Kappa of annotators with the mode of the others on Q1",
+    ]  # fmt: skip
+    assert "from 8.00 [7.50, 8.50] to" in said[0]
+    assert largest_changes(compare_versions(before, after), most=1) == said[:1]
+    assert largest_changes(compare_versions(before, before), most=3) == []
+    many = {"agreement": pd.concat([rows(f"a{place}", 0.1, 0.01) for place in range(4)])}
+    later = {"agreement": many["agreement"].assign(estimate=0.5, low=0.4, high=0.6)}
+    assert len(largest_changes(compare_versions(many, later), most=4)) == 2
+
+
+def test_the_other_studies_of_people_have_topics() -> None:
+    utility = pd.DataFrame(
+        [("biased", "screened", "gradcam", np.nan, 1.2, 1.1), ("biased", "screened", "gradcam", 5.0,
+         1.3, 1.1), ("biased", "everybody", "gradcam", np.nan, 1.4, 1.1),
+         ("biased", "screened", "baseline", np.nan, 1.0, np.nan)],
+        columns=["experiment", "people", "condition", "k", "estimate", "low"],
+    ).assign(n=20, high=1.5)  # fmt: skip
+    scores = pd.DataFrame(
+        [("gradcam/resnet50", "attention", "agreement", 0.8),
+         ("gradcam/resnet50", "segmentation", "agreement", 0.7),
+         ("one person", "attention", "agreement", 0.9), ("one person", "attention", "auc", 0.6)],
+        columns=["technique", "against", "score", "estimate"],
+    ).assign(n=30, low=0.5, high=0.95)  # fmt: skip
+    found = collect_numbers(
+        {"utility": {"utility": utility}, "attention": {"scores": scores}}, {}, "ordinal", SPLIT
+    )
+    assert found["utility"][["name", "of", "estimate"]].to_numpy().tolist() == [
+        ["GradCAM", "biased", 1.2]
+    ]
+    assert found["attention"].set_index("name")["estimate"].to_dict() == {
+        "GradCAM on ResNet50": 0.8, "one person": 0.9,
+    }  # fmt: skip

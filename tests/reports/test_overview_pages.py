@@ -20,6 +20,7 @@ from reports.source.pages.overview import (
     overview_report,
     preference_findings,
     score_findings,
+    study_findings,
 )
 from reports.source.typesetting import Report, compile_pdf
 from tests.analysis.simulated import Study
@@ -91,9 +92,10 @@ def test_all_parts_are_told_and_typeset(parts: Parts) -> None:
     assert "quadratic kappa of" in text and "liked m" in text and "Spearman's rho" in text
     assert text.count("Missing.") == 0 and "**" not in text
     assert len(figures(document.content)) == 3
-    first = pypdfium2.PdfDocument(compile_pdf(document, {}))[0].get_textpage().get_text_range()
+    pdf = pypdfium2.PdfDocument(compile_pdf(document, {}))
+    first = pdf[0].get_textpage().get_text_range()
     assert [number["value"] in first for number in document.content["numbers"]] == [True] * 3
-    assert "Figure 3" in first
+    assert len(pdf) <= 3 and "Figure 2" in first and "What was found" in first
     again = report(parts, True, uses)
     assert compile_pdf(document, {}) == compile_pdf(again, {})
 
@@ -103,6 +105,19 @@ def test_without_any_part_each_is_said_to_be_missing() -> None:
     text = printed(document)
     assert text.count("Missing.") == 6 and "sizes of the study were not counted" in text
     assert not figures(document.content)
+
+
+def test_the_overview_opens_with_a_sentence_on_each_study(parts: Parts) -> None:
+    further = {"Do metrics?": ["By metrics.", "More."], "Utility?": ["By people."], "Maps?": []}
+    said = study_findings(parts, further)
+    assert said == [
+        correlation_findings(parts["correlation"])[0],
+        score_findings(parts["score"])[0],
+        "By metrics.",
+        "By people.",
+    ]
+    without = {name: own for name, own in parts.items() if name == "preference"}
+    assert study_findings(without, {}) == preference_findings(parts["preference"])[:1]
 
 
 def test_three_sentences_of_different_parts_end_the_demo(parts: Parts) -> None:
@@ -149,7 +164,8 @@ def test_a_version_before_adds_a_page_by_topic_and_none_does_not(parts: Parts) -
     text = printed(report(parts, compared=compared))
     assert "What changed since the version before" in text
     assert "more than the intervals allow" in text and "agreement.kappa" not in text
-    assert "Spearman's rho of" not in text[text.index("What changed") :]  # nothing moved there
+    changes = text[text.index("What changed since") :]
+    assert "Agreement: " in changes and "Correlation: " not in changes  # nothing moved there
     same = printed(report(parts, compared=compare_versions(now, now)))
     assert "Nothing changed beyond rounding." in same
     assert "What changed since" not in printed(report(parts))

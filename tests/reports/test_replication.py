@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -11,13 +12,17 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from pasta.benchmark.tables import CRITERIA
 from pasta.cli import app
+from pasta.config import load_params
 from pasta.explanations.techniques import RELEASED
 from reports.source.format import whole
 from reports.source.names import LEAVE_ONE_OUT, OWN_VOTE
 from reports.source.pages.replication import replication_figure, replication_report
+from reports.source.replication import latec_tables, metapredictor_tables
 from reports.source.replication.collected import collect_facts
 from reports.source.replication.measured import study_facts
+from reports.source.replication.pasta_tables import ablation_levels
 from reports.source.replication.reasons import MISSING, NEVER, WAYS
 from reports.source.replication.rows import (
     judged,
@@ -31,9 +36,11 @@ from reports.source.replication.rows import (
 from reports.source.replication.table import (
     COLUMNS,
     SECTIONS,
-    ablation_levels,
+    compare_study,
     replication_table,
 )
+from reports.source.replication.written import write_rows
+from reports.source.setting import list_choices
 from tests.analysis.simulated import one
 from tests.conftest import ROOT
 from tests.reports.studies import as_read, printed, rated
@@ -59,8 +66,16 @@ PRINTED = {
     ("P2", "Figures 4, 5"): 4 * 3,
     ("P2", "Table 1"): 3 * 5 * 6,
     ("LATEC", "Table 2"): 17 * 9 - 3 * 3,  # three methods do not exist for point clouds
+    ("LATEC", "Table 3"): 8 * 3 * 5,  # ImageNet's classifiers are not tested
+    ("LATEC", "Table 9"): 2 * (3 + 3) * 4,
+    ("LATEC", "Table 10"): 2 * 3 * 48,  # the part on complexity is garbled
+    ("LATEC", "Tables 11, 12"): 3 * (14 + 14 + 11) + 3 * (17 + 17 + 14),
     ("Meta-predictor", "Table 1"): 7 * 3,
-    ("Human attention", "text"): 7 * 2 + 3,
+    ("Meta-predictor", "Section 4"): 3 * 6 - 2,  # the last has neither eta squared nor rho
+    ("Meta-predictor", "Section 4.1"): 6,
+    ("Meta-predictor", "Figures 4, 5, 6"): 7 + 7 + 6,
+    ("Human attention", "Figures 2, 4"): 7 * 2 + 3,
+    ("Human attention", "Section 4"): 6,
 }
 
 
@@ -328,6 +343,82 @@ def test_what_a_paper_says_of_a_side_is_judged_by_the_side() -> None:
     assert found == ["agrees", "undecided", "differs", "agrees", "differs"]
 
 
+def benchmark(ends: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """Our tables beside LATEC's, with a number everywhere."""
+    cells = [
+        (modality, criterion, method)
+        for modality in latec_tables.MODALITIES.values()
+        for criterion in CRITERIA
+        for method in latec_tables.METHODS.values()
+    ]
+    keys = ["modality", "criterion", "method"]
+    datasets = sorted(set(latec_tables.DATASETS.values()))
+    models = sorted(set(latec_tables.MODELS.values()))
+    places = pd.DataFrame(cells, columns=keys).assign(**ends, sd=0.1, error=0.1)
+    places = places.assign(place_rounded=3.0, place_low=2.0, place_high=4.0)
+    scopes = ["all", *datasets, *models]
+    levels = [("dataset", one) for one in datasets] + [("model", one) for one in models]
+    spread = [
+        (modality, *level, criterion)
+        for modality in latec_tables.MODALITIES.values()
+        for level in levels
+        for criterion in CRITERIA
+    ]
+    return {
+        "averages": pd.concat([places.assign(scope=one) for one in scopes], ignore_index=True),
+        "metric_ranks": pd.concat(
+            [places[keys].assign(model=one, rank=2.0) for one in models], ignore_index=True
+        ),
+        "spread": pd.DataFrame(spread, columns=["modality", "by", "level", "criterion"]).assign(
+            **ends
+        ),
+        "classifiers": pd.DataFrame(
+            [(dataset, model, quantity) for dataset in datasets for model in models
+             for quantity in ("accuracy", "macro_f1")],
+            columns=["dataset", "model", "quantity"],
+        ).assign(estimate=0.9),
+    }  # fmt: skip
+
+
+def predictions(ends: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """Our tables beside the meta-predictor's."""
+    experiments = list(metapredictor_tables.EXPERIMENTS.values())
+    conditions = list(metapredictor_tables.CONDITIONS.values())
+    each = pd.DataFrame({"experiment": experiments}).assign(**ends)
+    every = each.merge(pd.DataFrame({"condition": conditions}), how="cross")
+    pairs = list(itertools.combinations(conditions, 2))
+    tukey = each.merge(pd.DataFrame(pairs, columns=["first", "second"]), how="cross")
+    return {
+        "anova": each.assign(people="screened", df1=7, df2=200, f=3.0),
+        "utility_correlations": each.assign(
+            metric="faithfulness", method="spearman", over="methods"
+        ),
+        "method_faithfulness": every.assign(metric="faithfulness"),
+        "utility": every.assign(people="screened", k=np.nan),
+        "tukey": tukey,
+    }
+
+
+def attention(ends: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """Our tables beside those of human attention."""
+    files = published_tables()
+    lines = [one.replace("LIME:", "lime:").replace("GradCAM:", "gradcam:")
+             for one in files["human_attention_tests"]["comparison"]]  # fmt: skip
+    terms = [(line, term) for line in lines for term in ("slope", "intercept")]
+    pairs = [("attention_score", "segmentation_score"), ("attention_score", "rating"),
+             ("segmentation_score", "rating")]  # fmt: skip
+    tests = files["human_attention_homogeneity"][["test", "term"]]
+    return {
+        "attention_lines": pd.DataFrame(terms, columns=["line", "term"]).assign(
+            kind="by image", **ends
+        ),
+        "attention_correlations": pd.DataFrame(pairs, columns=["value", "rating"]).assign(
+            method="pearson", **ends
+        ),
+        "attention_tests": tests.assign(kind="by image", p=0.02),
+    }
+
+
 def everything() -> dict[str, pd.DataFrame]:
     """A number for whatever a table of ours could hold."""
     files = published_tables()
@@ -360,7 +451,9 @@ def everything() -> dict[str, pd.DataFrame]:
         for step, scorer in steps.items()
     ]
     widths = files["pasta_v1_table23_lime_kernel_width"]
-    return {
+    texts = files["text_numbers"]
+    reachable = texts[texts["never"].isna()]
+    return benchmark(ends) | predictions(ends) | attention(ends) | {
         "correlations": pd.DataFrame(
             [(question, metric, variant, method, "overall") for question in questions
              for metric, variant in pairs for method in ("pearson", "spearman")],
@@ -379,9 +472,9 @@ def everything() -> dict[str, pd.DataFrame]:
             [(question, item) for question, own in ranked.items() for item in own],
             columns=["question", "item"],
         ).assign(**ends),
-        "kind_differences": files["pasta_figures"][["question", "comparison"]].assign(**ends),
+        "kind_differences": files["preferred_kinds"][["question", "comparison"]].assign(**ends),
         "score": pd.DataFrame(score, columns=SUMMARY),
-        "facts": files["pasta_text_numbers"][["fact"]].drop_duplicates().assign(**ends),
+        "facts": reachable[["fact"]].drop_duplicates().assign(**ends),
         "kernel_width": widths[["kernel_width"]].assign(**ends),
         "seconds": pd.DataFrame(
             seconds, columns=["encoder", "scorer", "device", "step", "n", "seconds"]
@@ -432,11 +525,13 @@ def test_a_release_fills_what_needs_votes_maps_and_pictures() -> None:
     people, siglip = ours["score"]["scorer"] == "people", ("siglip-vit-l-16-384", MLP)
     own = (ours["score"][["encoder", "scorer"]] == list(siglip)).all(axis=1)
     ours["score"] = ours["score"][people | own]
-    texts = published_table("pasta_text_numbers")
+    texts = published_table("text_numbers")
     known = texts.loc[texts["way"] == "released", "fact"]
     ours["facts"] = ours["facts"][ours["facts"]["fact"].isin(known)]
     for name in ("positions", "kernel_width", "seconds"):
         ours[name] = ours[name][:0]
+    for name in (*benchmark({}), *predictions({}), *attention({})):
+        del ours[name]
     found = replication_table(published_tables(), as_read(ours))
     reached = found[found["verdict"] != "out of reach"]
     assert {(row["paper"], row["table"]) for row in reached.to_dict("records")} == {
@@ -478,7 +573,10 @@ def test_every_profile_in_a_reason_exists() -> None:
         for words in subcommands(str(way))
         if words[:2] == ["profile", "use"]
     ]
-    assert set(named) == {"released", "paper_p1", "paper_p2"} <= profiles
+    assert set(named) == {
+        "released", "paper_p1", "paper_p2", "paper_latec", "paper_mp", "paper_ha"
+    }  # fmt: skip
+    assert set(named) <= profiles
 
 
 def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
@@ -497,6 +595,7 @@ def test_the_report_says_what_it_is_made_of(nothing: pd.DataFrame) -> None:
 
 def test_the_pages_name_commands_and_what_is_lost() -> None:
     rows = replication_table(published_tables(), as_read(everything()))
+    rows = rows[rows["paper"] != "LATEC"]  # fewer pages
     report = replication_report(as_read({"rows": rows})["rows"], False)
     text = printed(report)
     assert "pasta profile use released --root DIR && dvc repro" in text
@@ -521,3 +620,108 @@ def test_released_numbers_are_those_of_our_techniques() -> None:
         assert RELEASED[row["technique"]] == row["xai_id"]
     assert published_techniques() == set(listed.loc[listed["in_table"], "technique"])
     assert len(published_techniques()) == 46
+
+
+def verdicts_of(paper: str, ours: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    found = replication_table(published_tables(), as_read(ours))
+    return found[(found["paper"] == paper) & found["ours"].notna()]
+
+
+def test_a_paper_that_says_which_is_larger_is_held_against_tukeys_interval() -> None:
+    """Both orders of a pair are the same comparison."""
+    pair = {"experiment": "biased", "n": 40, "p": 0.01}
+    tukey = pd.DataFrame(
+        [pair | {"first": "baseline", "second": "gradcam", "estimate": -0.3, "low": -0.5,
+                 "high": -0.1},
+         pair | {"first": "saliency", "second": "gradcam", "estimate": 0.1, "low": -0.1,
+                 "high": 0.3}]
+    )  # fmt: skip
+    found = verdicts_of("Meta-predictor", {"tukey": tukey}).set_index("item")
+    row = found.loc["Husky vs Wolf: GradCAM less Baseline"]
+    assert (row["ours"], row["low"], row["high"], row["verdict"]) == (0.3, 0.1, 0.5, "agrees")
+    assert row["paper_p"] == ".002"
+    assert found.loc["Husky vs Wolf: Saliency less GradCAM", "verdict"] == "undecided"
+    assert len(found) == 2
+
+
+def test_screened_people_and_the_whole_curve_stand_beside_the_figures() -> None:
+    rows = [("screened", np.nan, 1.2), ("screened", 5.0, 9.0), ("everybody", np.nan, 8.0)]
+    utility = pd.DataFrame(rows, columns=["people", "k", "estimate"]).assign(
+        experiment="hard", condition="saliency", low=1.1, high=1.3
+    )
+    [row] = verdicts_of("Meta-predictor", {"utility": utility}).to_dict("records")
+    assert (row["item"], row["ours"], row["verdict"]) == ("Leaves: Saliency", 1.2, "agrees")
+
+
+def test_printed_p_values_are_held_against_p_values() -> None:
+    name = "error ~ rating, high FP against high FN"
+    tests = pd.DataFrame(
+        [(name, "as printed", "slopes", 0.0001), (name, "by image", "slopes", 0.2),
+         (name, "by image", "lines", 0.0001)],
+        columns=["test", "kind", "term", "p"],
+    )  # fmt: skip
+    [row] = verdicts_of("Human attention", {"attention_tests": tests}).to_dict("records")
+    assert (row["ours"], row["verdict"]) == (0.2, "differs")
+    tests["p"] = 0.0004
+    [row] = verdicts_of("Human attention", {"attention_tests": tests}).to_dict("records")
+    assert row["verdict"] == "agrees"
+
+
+def test_places_on_cnns_are_those_of_the_mean_over_both() -> None:
+    """Means 1.5 and 1.5 of two methods tie, whatever the transformer says."""
+    lines = [("resnet50", "lime", 1.0), ("resnet50", "occlusion", 2.0),
+             ("efficientnet_b0", "lime", 2.0), ("efficientnet_b0", "occlusion", 1.0),
+             ("vit_b_16", "lime", 1.0), ("vit_b_16", "occlusion", 9.0)]  # fmt: skip
+    ranks = pd.DataFrame(lines, columns=["model", "method", "rank"])
+    ranks = ranks.assign(modality="image", criterion="robustness")
+    found = verdicts_of("LATEC", {"metric_ranks": ranks}).set_index("item")["ours"]
+    assert found.to_dict() == {"OC, image, CNNs": 1.5, "LIME, image, CNNs": 1.5}
+
+
+def test_a_weighted_deviation_is_that_of_ten_seven_and_three_metrics() -> None:
+    spread = pd.DataFrame(
+        {"criterion": ["faithfulness", "robustness", "complexity"], "estimate": [3.0, 2.0, 1.0]}
+    ).assign(modality="volume", by="model", level="simple3dformer", low=np.nan, high=np.nan)
+    found = verdicts_of("LATEC", {"spread": spread}).set_index("quantity")["ours"]
+    assert found["deviation, weighted average"] == pytest.approx((30 + 14 + 3) / 20)
+    assert found["deviation, robustness"] == 2.0 and len(found) == 4
+
+
+def test_sizes_of_the_other_studies_are_counted() -> None:
+    flow = pd.DataFrame(
+        {"experiment": ["biased", "biased", "hard"], "condition": ["all", "control", "all"],
+         "stage": "practice", "came": [240, 30, 250]}
+    )  # fmt: skip
+    latec = {
+        "methods": pd.DataFrame({"method": ["a", "b", "a"], "group": ["attention", "x", "x"]}),
+        "metrics": pd.DataFrame({"metric": ["m"], "criterion": ["complexity"]}),
+        "ranks": pd.DataFrame(
+            {"modality": "image", "dataset": ["d", "e"], "model": "m", "n": [3, 4]}
+        ),
+        "counts": pd.DataFrame({"reading": ["corrected", "paper", "corrected"], "n": [5, 8, 6]}),
+    }
+    marked = {"agreement": pd.DataFrame({"label": ["cat", "dog", "cat"]})}
+    facts = collected(utility={"flow": flow}, latec=latec, attention=marked)
+    expected = {"mp_people": 490, "mp_experiments": 2, "ha_images": 3, "ha_classes": 2}
+    expected |= {"latec_methods": 2, "latec_attention": 1, "latec_cells": 2, "latec_scores": 11}
+    expected |= {"latec_observations": 4, "latec_complexity": 1, "latec_robustness": 0}
+    assert {name: facts[name] for name in expected} == expected
+
+
+def test_choices_in_the_parameters_are_those_of_the_papers() -> None:
+    """Every choice has a row; the meta-predictor's design is the paper's unless it is changed."""
+    printed_numbers = published_table("text_numbers").set_index("fact")["value"]
+    choices = list_choices(load_params(ROOT / "params.yaml"))
+    assert set(choices) <= set(printed_numbers.index)
+    for name in ("mp_sessions", "mp_training", "mp_test", "mp_methods", "ha_first", "ha_levels"):
+        assert choices[name] == printed_numbers[name]
+
+
+def test_other_reports_show_the_same_rows() -> None:
+    whole_table = replication_table(published_tables(), as_read(everything()))
+    for paper in ("Meta-predictor", "Human attention"):
+        shown = compare_study(published_tables(), as_read(everything()), paper)
+        own = whole_table[(whole_table["paper"] == paper) & (whole_table["table"] != "text")]
+        own = own[own["ours"].notna()].reset_index(drop=True)
+        pd.testing.assert_frame_equal(shown, own, check_dtype=False)
+        assert len(write_rows(shown)["rows"]["rows"]) == len(own) >= 23

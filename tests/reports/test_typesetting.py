@@ -9,6 +9,7 @@ import pandas as pd
 import pypdfium2
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from pasta.errors import PastaError
 from reports.source import format as write
@@ -167,3 +168,36 @@ def test_what_typst_does_not_understand_is_an_error_with_the_name_of_the_report(
 )
 def test_words_for_numbers(found: str, expected: str) -> None:
     assert found == expected
+
+
+def test_a_picture_taller_than_a_page_is_shown_whole_between_head_and_foot(tmp_path: Path) -> None:
+    file = tmp_path / "tall.png"
+    Image.new("RGB", (400, 1600), (200, 0, 0)).save(file)
+    prose = (
+        '#import "report.typ": *\n#show: report.with(title: "T", compact: true)\n'
+        '#picture(data.tall, caption: [A tower.], alt: "a tower", placement: none)'
+    )
+    pdf = pypdfium2.PdfDocument(compile_pdf(Report("t", False, {"tall": file}, prose=prose), {}))
+    red = []
+    for page in pdf:
+        shown = np.asarray(page.render(scale=1).to_pil().convert("RGB")).astype(int)
+        red.append(np.argwhere((shown[..., 0] > 150) & (shown[..., 1] < 50)))
+    own = next(found for found in red if len(found))
+    assert sum(len(found) > 0 for found in red) == 1
+    top, left = own.min(axis=0)
+    bottom, right = own.max(axis=0)
+    assert top > 60 and bottom < 842 - 62  # points: the margins of the page
+    assert (bottom - top) / (right - left) == pytest.approx(4, rel=0.05)
+
+
+def test_five_findings_at_most_open_a_report() -> None:
+    said = [f"Finding {place}." for place in range(7)]
+    prose = '#import "report.typ": *\n#show: report.with(title: "T")\n= Section\nText.'
+    for report in (
+        Report("t", False, {"findings": said}, prose=prose),
+        Report("t", False, {}, prose=prose, findings=said),
+    ):
+        text = pypdfium2.PdfDocument(compile_pdf(report, {}))[0].get_textpage().get_text_range()
+        assert [one in text for one in said] == [True] * 5 + [False] * 2
+        assert text.index("What was found") < text.index("Finding 0.") < text.index("Contents")
+    assert Report("t", False, {"findings": ["**Bold** words."]}).said == ["Bold words."]

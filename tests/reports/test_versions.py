@@ -117,7 +117,7 @@ def test_dvc_plots_have_an_axis_of_names_and_draw_both_versions(root: Path) -> N
     run(root, "dvc", "plots", "diff", "HEAD~1")
     html = (root / "dvc_plots/index.html").read_text()
     specs = [json.loads(found) for found in re.findall(r"var spec = (.*);\n", html)]
-    assert len(specs) == len(PLOTS) == 5
+    assert len(specs) == len(PLOTS) == 6
     drawn = [spec for spec in specs if spec]
     assert len(drawn) >= 3  # the others have no numbers in this small study
     for spec in drawn:

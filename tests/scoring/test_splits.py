@@ -79,6 +79,20 @@ def test_a_tiny_part_is_an_error_that_says_which_and_what_to_do() -> None:
         split(samples(40, 1), "technique", 0.7, 0)
 
 
+def test_a_small_study_trains_on_less_so_that_there_is_something_to_test_on() -> None:
+    whole = samples(40, 40)
+    few = whole.iloc[np.sort(np.random.default_rng(1).permutation(len(whole))[:200])]
+    few = few.reset_index(drop=True)
+    for seed in range(10):
+        wanted = split(few, "image_and_technique", 0.7, seed, fewest=0)
+        found = split(few, "image_and_technique", 0.7, seed)
+        assert min(found.sizes) >= 10
+        if min(wanted.sizes) >= 10:
+            assert found.sizes == wanted.sizes
+        else:
+            assert len(found.train) < len(wanted.train) and set(found.train) < set(wanted.train)
+
+
 def test_an_empty_frame_is_an_error() -> None:
     with pytest.raises(PastaError, match="0 of 0 rows for train"):
         split(samples(0, 0), "none", 0.7, 0)

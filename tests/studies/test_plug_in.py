@@ -30,16 +30,23 @@ from pasta.studies.batches import (
 from pasta.studies.importing import SubmissionError, import_file
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.study import rating_study
-from pasta.studies.registry import load_study, study_names
+from pasta.studies.registry import STUDIES, load_study, study_names
 from pasta.studies.scales import YES_NO, forced_choice, rating_scale, trials_table
 from tests.conftest import ROOT, names
-from tests.studies.toy import simulated, toy_study, write_answers
+from tests.studies.toy import simulated, toy, toy_study, write_answers
 
 STUDY = toy_study()
 
 
 def run(*arguments: str) -> Result:
     return CliRunner().invoke(study_app("toy"), list(arguments))
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy study among the others, until the end of the test."""
+    monkeypatch.setattr(STUDIES, "_entries", dict(STUDIES._entries))
+    STUDIES.register("toy")(toy)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pandas as pd
 from pasta.config import Params
 from pasta.contracts import Reference
 from pasta.studies.base import Part, Simulated, Study
-from pasta.studies.registry import STUDIES
 from pasta.studies.scales import TRIAL_OPTIONAL, participants_table, rating_scale, trials_table
 
 SCALES = {"clear": rating_scale(7), "odd": rating_scale(7, direction=-1)}
@@ -40,7 +39,6 @@ def simulated(groups: int, seed: int) -> Simulated:
     return Simulated(frames, {"groups": groups})
 
 
-@STUDIES.register("toy")
 def toy(params: Params) -> Study:
     """The study, which has no parameters."""
     return toy_study()

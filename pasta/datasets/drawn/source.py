@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pasta.datasets.drawn.animals import (
     draw_bird,
@@ -32,6 +36,7 @@ from pasta.datasets.drawn.canvas import (
     pose,
     random_colour,
 )
+from pasta.datasets.drawn.clouds import CLOUDS, draw_cloud
 from pasta.datasets.drawn.coco import draw_scene
 from pasta.datasets.drawn.monumai import draw_monument
 from pasta.datasets.drawn.objects import draw_bottle, draw_person, draw_pottedplant, draw_tvmonitor
@@ -43,8 +48,9 @@ from pasta.datasets.drawn.vehicles import (
     draw_motorbike,
     draw_train,
 )
-from pasta.datasets.records import SPLITS, Item, Record
-from pasta.datasets.vocabulary import vocabulary
+from pasta.datasets.drawn.volumes import VOLUMES, draw_volume
+from pasta.datasets.records import SPLITS, Item, Record, Region, box_of_part
+from pasta.datasets.vocabulary import Vocabulary, vocabulary
 from pasta.errors import PastaError
 from pasta.seeds import generator
 
@@ -120,6 +126,12 @@ DRAWINGS: dict[str, Callable[[Canvas, str, Rng, float], None]] = {
     "monumai": draw_monument,
     "coco": draw_scene,
 }
+# A vocabulary, a class, randomness and a size to stored values and their parts.
+Solid = Callable[[Vocabulary, str, Rng, int], tuple[NDArray[Any], NDArray[np.uint8]]]
+SOLIDS: dict[str, Solid] = {
+    **dict.fromkeys(VOLUMES, draw_volume),
+    **dict.fromkeys(CLOUDS, draw_cloud),
+}
 
 
 @dataclass(frozen=True)
@@ -151,15 +163,19 @@ def label_of(dataset: str, index: int) -> str:
 
 
 def draw(dataset: str, seed: int, index: int, size: int, color_bias: float = 0.0) -> Record:
-    """Draw one image of a dataset; it depends on nothing but the arguments.
+    """Draw one image, volume or cloud of a dataset; it depends on nothing but the arguments.
 
     Parameters
     ----------
     index
         The number of the image, which also decides its class.
+    size
+        Pixels or voxels a side, or points.
     color_bias
         How much colour says about the class (0 to 1); Pascal Part ignores it.
     """
+    if dataset in SOLIDS:
+        return _draw_solid(vocabulary(dataset), label_of(dataset, index), seed, index, size)
     if dataset not in DRAWINGS:
         raise PastaError(f"{dataset} is not drawn here: its source is files, with a root folder")
     canvas = Canvas(size, vocabulary(dataset))
@@ -167,3 +183,15 @@ def draw(dataset: str, seed: int, index: int, size: int, color_bias: float = 0.0
     DRAWINGS[dataset](canvas, label, generator(seed, "draw", dataset, index), color_bias)
     image, parts, regions = canvas.finish()
     return Record(label, image, parts, regions, "drawn", size, size)
+
+
+def _draw_solid(words: Vocabulary, label: str, seed: int, index: int, size: int) -> Record:
+    rng = generator(seed, "draw", words.dataset, index)
+    values, parts = SOLIDS[words.dataset](words, label, rng, size)
+    places = values if words.modality == "point cloud" else None
+    regions = tuple(
+        Region(words.concepts[value - 1], box_of_part(parts == value, places))
+        for value in np.unique(parts)
+        if value
+    )
+    return Record(label, values, parts, regions, "drawn", size, size)

@@ -1,12 +1,21 @@
-"""The real image datasets, read from the files that their authors publish."""
+"""The real datasets, read from the files that their authors publish."""
 
 from pathlib import Path
 
-from pasta.datasets.files import cats_dogs_cars, coco, monumai, pascal_part
+from pasta.datasets.files import cats_dogs_cars, coco, monumai, pascal_part, solids
 from pasta.datasets.files.base import FILES, FileSource
 from pasta.datasets.files.semantic_part import SemanticPascalPart, is_semantic
 
-__all__ = ["FILES", "FileSource", "cats_dogs_cars", "coco", "file_source", "monumai", "pascal_part"]
+__all__ = [
+    "FILES",
+    "FileSource",
+    "cats_dogs_cars",
+    "coco",
+    "file_source",
+    "monumai",
+    "pascal_part",
+    "solids",
+]
 
 
 def file_source(dataset: str, root: Path, seed: int) -> FileSource:

@@ -53,6 +53,32 @@ ROOT/
 ├── test/              the same three folders
 ├── boxes.csv          file,concept,x0,y0,x1,y1 (in pixels, file as train/cats/1.jpg)
 └── split.csv          optional: image_id,split (or unused)""",
+    **{
+        name: f"ROOT/\n└── {name}.npz     or {name}_64.npz, as MedMNIST publishes them"
+        for name in ("vesselmnist3d", "adrenalmnist3d", "organmnist3d")
+    },
+    "modelnet40": """\
+ROOT/
+├── airplane/
+│   ├── train/*.off    or .ply; or points in .npz
+│   └── test/*.off
+├── ...                the same for 40 classes
+└── split.csv          optional: image_id,split (or unused)
+or, packed with 2,048 points each (needs the extra "volumes"):
+ROOT/
+├── ply_data_train*.h5
+└── ply_data_test*.h5""",
+    "shapenetpart": """\
+ROOT/
+├── 02691156/*.txt     rows of x, y, z, normal and part; or .npz, .off, .ply
+├── ...                the same for 16 synsets
+└── split.csv          optional: image_id,split (or unused)""",
+    "coma": """\
+ROOT/
+├── <person>/          FaMoS and a number
+│   ├── bareteeth/*.ply
+│   └── ...            the same for 12 expressions
+└── ...""",
     "monumai": """\
 ROOT/                  or a clone with these folders in MonuMAI_dataset/
 ├── Baroque/

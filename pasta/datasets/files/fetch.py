@@ -1,8 +1,9 @@
 """Download the datasets from where their authors publish them.
 
-COCO's MD5 sums are the ones in wide use, and torchvision has VOC 2010's. The authors of PASCAL-Part
-and MonuMAI publish none: the SHA-256 of the first download is written to ``ROOT/CHECKSUMS`` and
-later downloads must match it. That finds a file that changed, but not a first one that was wrong.
+COCO's MD5 sums are the ones in wide use, torchvision has VOC 2010's, and the package medmnist those
+of MedMNIST. The authors of PASCAL-Part, MonuMAI, ModelNet40 and ShapeNet-part publish none: the
+SHA-256 of the first download is written to ``ROOT/CHECKSUMS`` and later downloads must match it.
+That finds a file that changed, but not a first one that was wrong.
 """
 
 from __future__ import annotations
@@ -55,6 +56,12 @@ def _coco(path: str, md5: str) -> Remote:
     return Remote(url, path.rpartition("/")[2], f"md5:{md5}", "zip")
 
 
+def _medmnist(name: str, md5: str) -> Remote:
+    """The file of 28 voxels a side, with the sum that the package ``medmnist`` has."""
+    url = f"https://zenodo.org/records/6496656/files/{name}.npz"
+    return Remote(url, f"{name}.npz", f"md5:{md5}")
+
+
 REMOTES: Mapping[str, tuple[Remote, ...]] = {
     "coco": (
         _coco("annotations/annotations_trainval2017.zip", "f4bbac642086de4f52a3fdda2de5fa2c"),
@@ -80,6 +87,26 @@ REMOTES: Mapping[str, tuple[Remote, ...]] = {
             "OD-MonuMAI.zip",
             unpack="zip",
             inside=f"OD-MonuMAI-{_MONUMAI}/MonuMAI_dataset",
+        ),
+    ),
+    "vesselmnist3d": (_medmnist("vesselmnist3d", "2ba5b80617d705141f3f85627108fce8"),),
+    "adrenalmnist3d": (_medmnist("adrenalmnist3d", "bbd3c5a5576322bc4cdfea780653b1ce"),),
+    "organmnist3d": (_medmnist("organmnist3d", "21f0a239e7f502e6eca33c3fc453c0b6"),),
+    "modelnet40": (
+        Remote(
+            "https://modelnet.cs.princeton.edu/ModelNet40.zip",
+            "ModelNet40.zip",
+            unpack="zip",
+            inside="ModelNet40",
+        ),
+    ),
+    "shapenetpart": (
+        Remote(
+            "https://shapenet.cs.stanford.edu/media/"
+            "shapenetcore_partanno_segmentation_benchmark_v0_normal.zip",
+            "shapenet-part.zip",
+            unpack="zip",
+            inside="shapenetcore_partanno_segmentation_benchmark_v0_normal",
         ),
     ),
 }

@@ -25,67 +25,109 @@ from torch import Tensor
 from torch.nn.functional import interpolate
 
 from pasta import compute
-from pasta.explanations.base import Given, Passes, method
+from pasta.explanations.base import BACKBONES, Given, Passes, method
+from pasta.explanations.entries import enlarge, repeat, stretch
 from pasta.explanations.masking import Masked, target_scores
 from pasta.explanations.settings import FactorizationParams
+from pasta.readings import Reading
 
 cam = partial(method, functioning="gradient", needs_layer=True)
 _SMALL = 1e-8  # as in pytorch-grad-cam, where maps are scaled
+_LATEC_SMALL = 1e-7  # as in LATEC's code
+_SMOOTH = {  # by the number of spatial axes
+    axes: {"mode": mode, "align_corners": True}
+    for axes, mode in {1: "linear", 2: "bilinear", 3: "trilinear"}.items()
+}
 
 
-@cam("gradcam", doi="10.1109/ICCV.2017.74")
+@cam(
+    "gradcam",
+    doi="10.1109/ICCV.2017.74",
+    any_modality=True,
+    backbones=(*BACKBONES, "vgg19"),
+)
 def gradcam(given: Given) -> Tensor:
     """Each channel weighs as much as its mean gradient (Selvaraju 2017)."""
     shared = given.passed
-    return _weighted(shared.gradients.mean((2, 3)), shared.activations)
+    weights = shared.gradients.mean(_places(shared.gradients))
+    return _read(given, "gradcam", _weighted(weights, shared.activations))
 
 
-@cam("hirescam", doi="10.48550/arXiv.2011.08891")
+@cam("hirescam", any_modality=True, doi="10.48550/arXiv.2011.08891")
 def hirescam(given: Given) -> Tensor:
     """Gradient x activation, cell by cell (Draelos 2020)."""
     shared = given.passed
     return (shared.gradients * shared.activations).sum(1)
 
 
-@cam("gradcam_elementwise", doi="10.1609/aaai.v36i2.20123")
+@cam("gradcam_elementwise", any_modality=True, doi="10.1609/aaai.v36i2.20123")
 def gradcam_elementwise(given: Given) -> Tensor:
     """Gradient x activation, rectified before the channels are summed (Pillai 2021)."""
     shared = given.passed
     return (shared.gradients * shared.activations).relu().sum(1)
 
 
-@cam("gradcam++", doi="10.1109/WACV.2018.00097")
+@cam("gradcam++", doi="10.1109/WACV.2018.00097", any_modality=True)
 def gradcam_plus_plus(given: Given) -> Tensor:
     """Positive gradients, weighed by higher powers of themselves (Chattopadhay 2018).
 
-    The powers stand for higher derivatives of an exponential of the score.
+    The powers stand for higher derivatives of an exponential of the score. LATEC's released code
+    sums the activations of a volume over two of its three axes only.
     """
     shared = given.passed
-    squares = shared.gradients**2
-    mass = shared.activations.sum((2, 3), keepdim=True)
+    squares, places = shared.gradients**2, _places(shared.gradients)
+    summed = places[:2] if cam_reading(given, "gradcam") == "released" else places
+    mass = shared.activations.sum(summed, keepdim=True)
     shares = squares / (2 * squares + mass * squares * shared.gradients + 1e-6)
-    weights = (shares * shared.gradients.relu()).sum((2, 3))
-    return _weighted(weights, shared.activations)
+    weights = (shares * shared.gradients.relu()).sum(places)
+    return _read(given, "gradcam", _weighted(weights, shared.activations))
 
 
-@cam("xgradcam", doi="10.48550/arXiv.2008.02312")
+@cam("xgradcam", doi="10.48550/arXiv.2008.02312", any_modality=True)
 def xgradcam(given: Given) -> Tensor:
     """Gradients averaged where the channel is active (Fu 2020)."""
     shared = given.passed
-    mass = shared.activations.sum((2, 3)) + 1e-7
-    weights = (shared.gradients * shared.activations).sum((2, 3)) / mass
+    places = _places(shared.gradients)
+    mass = shared.activations.sum(places) + 1e-7
+    weights = (shared.gradients * shared.activations).sum(places) / mass
     return _weighted(weights, shared.activations)
 
 
-@cam("layercam", doi="10.1109/TIP.2021.3089943")
+@cam("layercam", doi="10.1109/TIP.2021.3089943", any_modality=True)
 def layercam(given: Given) -> Tensor:
     """Positive gradient x activation, cell by cell (Jiang 2021)."""
     shared = given.passed
     return (shared.gradients.relu() * shared.activations).sum(1)
 
 
+def _places(maps: Tensor) -> tuple[int, ...]:
+    """The spatial axes of (n, channels, *any)."""
+    return tuple(range(2, maps.ndim))
+
+
 def _weighted(weights: Tensor, activations: Tensor) -> Tensor:
-    return torch.einsum("nc,nchw->nhw", weights, activations)
+    return torch.einsum("nc,nc...->n...", weights, activations)
+
+
+def cam_reading(given: Given, section: str) -> Reading:
+    """Which reading of CAM methods is asked for; GradCAM and GradCAM++ share a section."""
+    found = given.settings.get(section)
+    return "corrected" if found is None else getattr(found, "reading", "corrected")
+
+
+def _read(given: Given, section: str, maps: Tensor) -> Tensor:
+    """The maps as a reading wants them.
+
+    LATEC repeats enlarged maps over the channels. Its text has absolute values for transformers,
+    its code the positive part for all networks, each map from 0 to 1.
+    """
+    reading = cam_reading(given, section)
+    if reading == "corrected":
+        return maps
+    of_tokens = given.view.reshape is not None
+    rectified = maps.abs() if reading == "paper" and of_tokens else maps.relu()
+    large = enlarge(rectified.float(), given.size, nearest=len(given.size) == 3)
+    return repeat(stretch(large) if reading == "released" else large, given.images.shape[1])
 
 
 @method(
@@ -173,15 +215,19 @@ def _loudest_factor(activations: Tensor, voice: Tensor, components: int) -> Tens
     functioning="perturbation",
     doi="10.1109/CVPRW50498.2020.00020",
     needs_layer=True,
+    any_modality=True,
     passes=lambda settings, sizes: Passes(
         forward=min(settings.channels or sizes.channels, sizes.channels)
     ),
 )
 def scorecam(given: Given) -> Tensor:
-    """Activations, weighed by the scores of what they show of the image."""
+    """Activations, weighed by the scores of what they show of the image.
+
+    In LATEC's readings masks are enlarged as blocks of equal values, not smoothly.
+    """
     activations = most_varied(given.passed.activations, given.settings["scorecam"].channels)
     weights = channel_scores(given, activations).softmax(1)
-    return torch.einsum("nc,nchw->nhw", weights, activations).float()
+    return _read(given, "scorecam", _weighted(weights, activations).float())
 
 
 def most_varied(activations: Tensor, number: int | None) -> Tensor:
@@ -190,7 +236,7 @@ def most_varied(activations: Tensor, number: int | None) -> Tensor:
         return activations
     variances = activations.flatten(2).var(2)
     kept = variances.topk(number, dim=1).indices.sort(dim=1).values
-    return activations.take_along_dim(kept[:, :, None, None], 1)
+    return activations.take_along_dim(kept.view(*kept.shape, *[1] * (activations.ndim - 2)), 1)
 
 
 def channel_scores(given: Given, activations: Tensor) -> Tensor:
@@ -199,12 +245,14 @@ def channel_scores(given: Given, activations: Tensor) -> Tensor:
     A channel that is the same everywhere scales to a mask of zeros. All these channels of an image
     are scored once.
     """
-    constant = activations.amax((2, 3)) == activations.amin((2, 3))  # (n, channels)
+    places = _places(activations)
+    constant = activations.amax(places) == activations.amin(places)  # (n, channels)
     # Not exactly so after interpolation, whose rounding would be scaled up.
-    maps = activations.masked_fill(constant[:, :, None, None], 0)
+    maps = activations.masked_fill(constant.view(*constant.shape, *[1] * len(places)), 0)
     kept = [different_channels(row) for row in constant]
+    blocks = cam_reading(given, "scorecam") != "corrected"
     copies = [
-        channel_copies(image, part[rows])
+        channel_copies(image, part[rows], blocks)
         for image, part, rows in zip(given.images, maps, kept, strict=True)
     ]
     scores = activations.new_empty(constant.shape)
@@ -220,12 +268,15 @@ def different_channels(constant: Tensor) -> Tensor:
     return torch.cat([(~constant).nonzero()[:, 0], constant.nonzero()[:1, 0]])
 
 
-def channel_copies(image: Tensor, maps: Tensor) -> Masked:
-    """The image behind each map (channels, h, w), enlarged and scaled to 0-1."""
+def channel_copies(image: Tensor, maps: Tensor, blocks: bool = False) -> Masked:
+    """The image behind each map (channels, h, w), enlarged (smoothly or as blocks of equal values)
+    and scaled to 0-1."""
+    places, small = _places(image[None]), _LATEC_SMALL if blocks else _SMALL
+    how: dict[str, Any] = {"mode": "nearest"} if blocks else _SMOOTH[image.ndim - 1]
 
     def build(rows: slice) -> Tensor:
-        masks = interpolate(maps[rows, None], image.shape[1:], mode="bilinear", align_corners=True)
-        low, high = masks.amin((2, 3), keepdim=True), masks.amax((2, 3), keepdim=True)
-        return image * ((masks - low) / (high - low + _SMALL))
+        masks = interpolate(maps[rows, None], image.shape[1:], **how)
+        low, high = masks.amin(places, keepdim=True), masks.amax(places, keepdim=True)
+        return image * ((masks - low) / (high - low + small))
 
     return Masked(len(maps), build)

@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from sklearn.linear_model import Lasso
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from pasta.explanations.base import Given, Passes, method
+from pasta.explanations.base import BACKBONES, Given, Passes, method
+from pasta.explanations.grids import grid_of, grid_scores, maps_of_grid, seen_energy
+from pasta.explanations.settings import LimeParams
 from pasta.explanations.superpixels import (
     collected,
     fit_surrogate,
@@ -30,12 +33,15 @@ from pasta.explanations.superpixels import (
     functioning="perturbation",
     doi="10.1145/2939672.2939778",
     sign="signed",
+    backbones=(*BACKBONES, "vgg19"),
     any_modality=True,
     passes=lambda settings, _: Passes(forward=settings.samples),
 )
 def lime(given: Given) -> Tensor:
-    """Each pixel has the coefficient of its superpixel."""
+    """Each pixel has the coefficient of its superpixel, or of its cell of a grid."""
     settings = given.settings["lime"]
+    if settings.segmenter == "grid":
+        return lime_of_grid(given, settings)
     segment = given.modality.need("segment")
     labels = [segment(image, settings.segmenter, settings.segments) for image in given.images]
     switches = [
@@ -45,6 +51,32 @@ def lime(given: Given) -> Tensor:
     found = coefficients(given, labels, switches, settings.kernel_width, settings.penalty)
     pairs = zip(found, labels, strict=True)
     return torch.stack([spread(value.to(given.images), label) for value, label in pairs])
+
+
+def lime_of_grid(given: Given, settings: LimeParams) -> Tensor:
+    """LIME on the cells of a grid, of hidden cells that have the baseline's value.
+
+    In LATEC's readings no sample shows the whole input, the kernel compares inputs, not switches
+    (both as captum's Lime does), and coefficients below zero count as none.
+    """
+    corrected = settings.reading == "corrected"
+    labels = grid_of(given, settings)
+    rows = [
+        random_switches(settings.samples, number_of(labels), random, whole=corrected)
+        for random in given.generators("lime")
+    ]
+    found = []
+    for image, switches, score in zip(
+        given.images, rows, grid_scores(given, labels, rows, settings), strict=True
+    ):
+        near = switches.double().mean(1)
+        if not corrected and settings.baseline == 0:
+            near = seen_energy(image, labels, switches)
+        weights = width_kernel(1 - near.sqrt(), settings.kernel_width)
+        fit = lasso if settings.surrogate == "lasso" else ridge
+        parts = (switches.double()[None], score[None], weights[None])
+        found.append(fit(*parts, settings.penalty)[0])
+    return maps_of_grid(given, labels, found, settings)
 
 
 class Ridge:
@@ -95,10 +127,14 @@ def coefficients(
     return found
 
 
-def random_switches(samples: int, superpixels: int, generator: torch.Generator) -> Tensor:
-    """The whole image, then superpixels that are seen with probability one half."""
+def random_switches(
+    samples: int, superpixels: int, generator: torch.Generator, whole: bool = True
+) -> Tensor:
+    """The whole image, unless it is not wanted, then superpixels that are seen with probability one
+    half."""
     switches = torch.randint(0, 2, (samples, superpixels), generator=generator).bool()
-    switches[0] = True
+    if whole:
+        switches[0] = True
     return switches
 
 
@@ -107,8 +143,22 @@ def kernel(switches: Tensor, width: float) -> Tensor:
 
     If a share s of the superpixels can be seen, this distance is 1 - sqrt(s).
     """
-    distance = 1 - switches.double().mean(1).sqrt()
+    return width_kernel(1 - switches.double().mean(1).sqrt(), width)
+
+
+def width_kernel(distance: Tensor, width: float) -> Tensor:
+    """sqrt(exp(-distance² / width²))."""
     return (-(distance**2) / width**2).exp().sqrt()
+
+
+def lasso(inputs: Tensor, values: Tensor, weights: Tensor, penalty: float) -> Tensor:
+    """Slopes (b, features) that minimise the weighted mean of squared errors / 2 + penalty x sum of
+    |slopes|, of inputs (b, samples, features) and values (b, samples), by scikit-learn."""
+    found = []
+    for rows, value, weight in zip(inputs, values, weights, strict=True):
+        model = Lasso(alpha=penalty).fit(rows.numpy(), value.numpy(), weight.numpy())
+        found.append(torch.from_numpy(model.coef_).double())
+    return torch.stack(found)
 
 
 def ridge(inputs: Tensor, values: Tensor, weights: Tensor, penalty: float) -> Tensor:

@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (as everywhere)
@@ -31,13 +31,22 @@ from zennit.torchvision import ResNetCanonizer
 from zennit.types import Activation, AvgPool, BatchNorm, Convolution, Linear, MaxPool
 
 from pasta.errors import PastaError
+from pasta.explanations.attention import (
+    PRODUCTS,
+    Trace,
+    attention_weights,
+    has_attention,
+    no_attention,
+)
 from pasta.explanations.base import Given, method
+from pasta.explanations.entries import repeat
 from pasta.explanations.methods.gradients import attribute
 from pasta.explanations.settings import LrpParams
 from pasta.models.base import Normalise
 from pasta.models.resnet import ResNetClassifier
 
 Function = Callable[..., Tensor]
+Rule = Literal["epsilon", "gamma", "plus"]
 Apply = Callable[[Tensor, Tensor, Tensor | None], Tensor]  # of input, weight and bias
 _SMALL = 1e-9  # added to denominators that are not a rule's
 _HALVES = ((0, None), (None, 0))  # of all numbers, as bounds
@@ -65,6 +74,7 @@ _PLAIN_LAYERS = (
     doi="10.1371/journal.pone.0130140",
     sign="signed",
     backbones=(),
+    any_modality=True,
 )
 def lrp(given: Given) -> Tensor:
     """Share the logit out backwards, layer by layer (Bach 2015); summed over the colours.
@@ -73,12 +83,70 @@ def lrp(given: Given) -> Tensor:
     """
     settings: LrpParams = given.settings["lrp"]
     network = given.view.network
+    if settings.reading != "corrected":
+        return _lrp_of_latec(given, settings)
     relevance = relevance_by_zennit if is_plain(network) else relevance_by_mode
 
     def run(images: Tensor, targets: Tensor, _rows: int) -> Tensor:
         return relevance(network, images, targets, settings)
 
     return attribute(given, run).sum(1)
+
+
+def _lrp_of_latec(given: Given, settings: LrpParams) -> Tensor:
+    """Entries (n, channels, *spatial) cut at zero; of transformers their sums over channels."""
+    network = given.view.network
+    transformer = settings.architecture == "transformer"
+    if settings.architecture == "auto":
+        transformer = has_attention(network, given.images[:1])
+    rules = rules_of(settings, transformer)
+
+    def run(images: Tensor, targets: Tensor, _rows: int) -> Tensor:
+        return relevance_by_mode(network, images, targets, rules)
+
+    found = attribute(given, run)
+    if transformer:
+        return repeat(found.sum(1).relu(), given.images.shape[1])
+    return found.relu()
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules by the type of a layer: a composite."""
+
+    convolutions: Rule
+    linear: Rule
+    first: Literal["flat", "same", "box"] = "same"
+    gamma: float = 0.25
+    epsilon: float = 1e-4
+    merged: bool = True  # a batch norm is a part of the layer before it
+    centred: bool = True  # a norm of tokens is linear but for its deviation; or passes all on
+    shared: bool = True  # factors of products share relevance; or have their gradients
+
+
+_LATEC = {  # by reading, and whether a network is a transformer
+    ("paper", False): Rules("gamma", "epsilon"),
+    ("released", False): Rules("epsilon", "gamma", merged=False, shared=False),
+    ("paper", True): Rules("plus", "plus", centred=False),
+    ("released", True): Rules("plus", "plus", "box", centred=False),
+}
+
+
+def rules_of(settings: LrpParams, transformer: bool = False) -> Rules:
+    """The composite of a reading.
+
+    The corrected one is what the settings say. LATEC's text has gamma for convolutions (with their
+    batch norms; poolings of positive values have the same relevance by either rule) and epsilon for
+    linear layers, its code the reverse and rules of their own for batch norms, which take a large
+    part of the relevance; for transformers both have z+ (alpha 1, beta 0), norms and activations
+    that pass relevance on, and the code bounds for the values of the first layer.
+    """
+    if settings.reading == "corrected":
+        named = ("convolutions", "linear", "first", "gamma", "epsilon")
+        return Rules(**{name: getattr(settings, name) for name in named})
+    own = {key: getattr(settings, key) for key in ("gamma", "epsilon")}
+    chosen = {key: value for key, value in own.items() if key in settings.model_fields_set}
+    return replace(_LATEC[settings.reading, transformer], **chosen)
 
 
 def is_plain(network: nn.Module) -> bool:
@@ -128,7 +196,7 @@ def zennit_composite(settings: LrpParams) -> Composite:
 
 
 def relevance_by_mode(
-    network: nn.Module, images: Tensor, targets: Tensor, settings: LrpParams
+    network: nn.Module, images: Tensor, targets: Tensor, settings: LrpParams | Rules
 ) -> Tensor:
     """Compute the relevance (n, 3, height, width) for the targets' logits by our own mode."""
     with RelevanceMode(images, settings) as mode:
@@ -146,6 +214,35 @@ def relevance_by_mode(
         if gradient is not None
     ]
     return torch.stack(parts).sum(0)
+
+
+def attention_relevance(
+    network: nn.Module, images: Tensor, targets: Tensor, settings: LrpParams | Rules
+) -> tuple[Tensor, ...]:
+    """Compute the relevance of each block's attention (n, heads, queries, keys).
+
+    A logit counts as 1, whatever its value. Where attention multiplies values both have the same
+    relevance, half of that of the product each (Chefer et al. 2021, arXiv:2012.09838).
+    """
+    leaf = images.detach().clone().requires_grad_()
+    trace = Trace()
+    with RelevanceMode(leaf, settings, trace):
+        logits = network(leaf)
+    chosen = logits.gather(1, targets[:, None])[:, 0]
+    kept = [weights for weights, _ in trace.found]
+    if not kept:
+        raise no_attention(network)
+    seeds = 1 / _away_from_zero(chosen.detach())
+    gradients = torch.autograd.grad(chosen, kept, seeds, allow_unused=True)
+    found = [
+        torch.zeros_like(weights) if gradient is None else weights * gradient / 2
+        for weights, gradient in zip(kept, gradients, strict=True)
+    ]
+    return trace.in_order(found, len(images))
+
+
+def _away_from_zero(values: Tensor) -> Tensor:
+    return values + _SMALL * torch.where(values < 0, -1.0, 1.0).to(values.dtype)
 
 
 @dataclass(frozen=True)
@@ -178,6 +275,8 @@ class RelevanceMode(TorchFunctionMode):
         What the network is given; they need gradients.
     settings
         The rules.
+    trace
+        Keeps attention, if it is wanted: then it is a tensor that has relevance, too.
 
     Attributes
     ----------
@@ -185,9 +284,12 @@ class RelevanceMode(TorchFunctionMode):
         Tensors of the images' shape: the relevance is the sum of each times its gradient.
     """
 
-    def __init__(self, images: Tensor, settings: LrpParams) -> None:
+    def __init__(
+        self, images: Tensor, settings: LrpParams | Rules, trace: Trace | None = None
+    ) -> None:
         super().__init__()
-        self.settings = settings
+        self.settings = settings if isinstance(settings, Rules) else rules_of(settings)
+        self.trace = trace
         self.sources = [images]
         self._is_first = True  # no layer with weights has been called yet
         self._newest: tuple[Tensor, Layer] | None = None  # output of the layer called last
@@ -203,8 +305,12 @@ class RelevanceMode(TorchFunctionMode):
         """Call the changed version of a function, if it has one."""
         changed = _CHANGED.get(function)
         if changed is None or not torch.is_grad_enabled():
-            return function(*args, **(kwargs or {}))
-        return changed(self, function, *args, **(kwargs or {}))
+            output = function(*args, **(kwargs or {}))
+        else:
+            output = changed(self, function, *args, **(kwargs or {}))
+        if self.trace is not None:
+            self.trace.follow(function, args, output)
+        return output
 
     def _convolution(
         self,
@@ -228,7 +334,8 @@ class RelevanceMode(TorchFunctionMode):
     def _weighted(self, layer: Layer) -> Tensor:
         if self._is_first and layer.x.shape == self.sources[0].shape:
             self.sources = [layer.x]  # the images, perhaps normalised
-            layer = replace(layer, rule="flat") if self.settings.first == "flat" else layer
+            first = self.settings.first
+            layer = layer if first == "same" else replace(layer, rule=first)
         self._is_first = False
         output = self._follow_rule(layer)
         has_channels = layer.weight.ndim > 2 or output.ndim == 2  # and no tokens
@@ -248,6 +355,15 @@ class RelevanceMode(TorchFunctionMode):
             ones = torch.ones_like(x, requires_grad=True)
             self.sources = [self.sources[0], ones]
             shared = apply(ones, torch.ones_like(weight), None)
+        elif layer.rule == "box":
+            axes = tuple(range(1, x.ndim))
+            low, high = (
+                bound(x.detach(), axes, keepdim=True).expand_as(x).clone().requires_grad_()
+                for bound in (torch.amin, torch.amax)
+            )
+            self.sources = [self.sources[0], low, high]
+            shared = apply(x, weight, None) - apply(low, weight.clamp(min=0), None)
+            shared = shared - apply(high, weight.clamp(max=0), None)
         elif layer.rule == "plus":
             positive = apply(high, weight.clamp(min=0), bias.clamp(min=0))
             shared = positive + apply(low, weight.clamp(max=0), None)
@@ -271,6 +387,9 @@ class RelevanceMode(TorchFunctionMode):
         momentum: float = 0.1,
         eps: float = 1e-5,
     ) -> Tensor:
+        if not self.settings.merged and mean is not None and variance is not None:
+            own = function(x, mean, variance, weight, bias, training, momentum, eps)
+            return carry(own, own, self.settings.epsilon)
         output, layer = self._newest or (None, None)
         if layer is None or x is not output or mean is None or variance is None:
             return carry(x, function(x, mean, variance, weight, bias, training, momentum, eps))
@@ -290,7 +409,10 @@ class RelevanceMode(TorchFunctionMode):
         return self._gate
 
     def _softmax(self, function: Function, *args: Any, **named: Any) -> Tensor:
-        return function(*args, **named).detach()
+        found = function(*args, **named).detach()
+        if self.trace is not None:
+            self.trace.offer(found.requires_grad_())
+        return found
 
     def _log_softmax(self, function: Function, x: Tensor, *rest: Any, **named: Any) -> Tensor:
         return replace_value(x, function(x, *rest, **named))
@@ -299,7 +421,9 @@ class RelevanceMode(TorchFunctionMode):
         return self._product(torch.mul, a, b)  # also if it was meant to work in place
 
     def _product(self, function: Function, a: Any, b: Any) -> Tensor:
-        if not (_needs_gradient(a) and _needs_gradient(b)):
+        if self.trace is not None and function in PRODUCTS and self.trace.multiply(a, b):
+            return function(a, b)
+        if not (_needs_gradient(a) and _needs_gradient(b)) or not self.settings.shared:
             return function(a, b)
         if a is self._gate:
             return function(self._gate.detach(), b)
@@ -325,6 +449,8 @@ class RelevanceMode(TorchFunctionMode):
         bias: Tensor | None = None,
         eps: float = 1e-5,
     ) -> Tensor:
+        if not self.settings.centred:
+            return carry(x, function(x, shape, weight, bias, eps))
         axes = tuple(range(-len(shape), 0))
         deviation = (x.var(axes, correction=0, keepdim=True) + eps).sqrt().detach()
         centred = (x - x.mean(axes, keepdim=True)) / deviation
@@ -334,7 +460,12 @@ class RelevanceMode(TorchFunctionMode):
     def _attention(
         self, function: Function, query: Tensor, key: Tensor, *rest: Any, **named: Any
     ) -> Tensor:
-        return function(query.detach(), key.detach(), *rest, **named)
+        if self.trace is None:
+            return function(query.detach(), key.detach(), *rest, **named)
+        weights, value = attention_weights(query.detach(), key.detach(), *rest, **named)
+        weights = weights.detach()
+        self.trace.keep(weights)
+        return weights @ value
 
     def _multi_head_attention(
         self, function: Callable[..., Any], *args: Any, **named: Any
@@ -355,6 +486,8 @@ class RelevanceMode(TorchFunctionMode):
         shift = None if bias is None else bias[2 * got["embed_dim_to_check"] :]
         values = self._linear(F.linear, value, weight, shift)
         values = values.view(*values.shape[:2], got["num_heads"], -1).permute(1, 2, 0, 3)
+        if self.trace is not None:
+            self.trace.keep(weights)
         mixed = (weights @ values).permute(2, 0, 1, 3).flatten(2)
         output = self._linear(F.linear, mixed, got["out_proj_weight"], got["out_proj_bias"])
         return output, weights.mean(1) if needs_weights else None
@@ -395,7 +528,8 @@ _CHANGED: dict[Callable[..., Any], Callable[..., Any]] = {
     F.multi_head_attention_forward: RelevanceMode._multi_head_attention,
     torch.einsum: RelevanceMode._einsum,
     **dict.fromkeys(
-        (torch.relu, Tensor.relu, F.relu, F.relu6, F.leaky_relu, F.prelu, F.elu, F.selu, F.celu,
+        (torch.relu, Tensor.relu, F.relu, torch.relu_, Tensor.relu_, F.relu6, F.leaky_relu,
+         F.prelu, F.elu, F.selu, F.celu,
          F.gelu, F.silu, F.mish, F.hardswish, F.hardtanh, F.softplus, F.tanh, torch.tanh,
          Tensor.tanh, torch.square, Tensor.square, torch.pow, Tensor.pow, Tensor.__pow__,
          F.normalize, F.rms_norm, F.group_norm, F.instance_norm),
@@ -409,13 +543,15 @@ _CHANGED: dict[Callable[..., Any], Callable[..., Any]] = {
         (torch.log_softmax, Tensor.log_softmax, F.log_softmax), RelevanceMode._log_softmax
     ),
     **dict.fromkeys(
-        (torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__imul__), RelevanceMode._multiply
+        (torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__imul__, Tensor.mul_),
+        RelevanceMode._multiply,
     ),
     **dict.fromkeys(
         (torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm),
         RelevanceMode._product,
     ),
     **dict.fromkeys(
-        (torch.div, Tensor.div, Tensor.__truediv__, Tensor.__itruediv__), RelevanceMode._quotient
+        (torch.div, Tensor.div, Tensor.__truediv__, Tensor.__itruediv__, Tensor.div_),
+        RelevanceMode._quotient,
     ),
 }  # fmt: skip

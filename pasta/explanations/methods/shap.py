@@ -22,11 +22,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from sklearn.linear_model import LinearRegression
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from pasta.errors import PastaError
 from pasta.explanations.base import Given, Passes, method
+from pasta.explanations.grids import grid_of, grid_scores, maps_of_grid
+from pasta.explanations.settings import ShapParams
 from pasta.explanations.superpixels import (
     collected,
     fit_surrogate,
@@ -45,7 +48,7 @@ _SMALLEST = 1e-10  # eigenvalues below this part of the largest are rounding
     doi="10.48550/arXiv.1705.07874",
     sign="signed",
     any_modality=True,
-    passes=lambda settings, _: Passes(forward=2 + settings.samples // 2 * 2),  # pairs, and the ends
+    passes=lambda settings, _: _count_coalitions(settings),
 )
 def shap(given: Given) -> Tensor:
     """The Shapley value of a superpixel is shared equally by its pixels.
@@ -54,6 +57,8 @@ def shap(given: Given) -> Tensor:
     is all mean colour.
     """
     settings = given.settings["shap"]
+    if settings.segmenter == "grid":
+        return shap_of_grid(given, settings)
     segment = given.modality.need("segment")
     labels = [segment(image, "slic", settings.segments) for image in given.images]
     chosen = [
@@ -66,6 +71,53 @@ def shap(given: Given) -> Tensor:
         for value, label in zip(values, labels, strict=True)
     ]
     return torch.stack(maps)
+
+
+def _count_coalitions(settings: ShapParams) -> Passes:
+    if settings.segmenter == "grid" and settings.reading != "corrected":
+        return Passes(forward=settings.samples)
+    return Passes(forward=2 + settings.samples // 2 * 2)  # pairs, and the ends
+
+
+def shap_of_grid(given: Given, settings: ShapParams) -> Tensor:
+    """Kernel SHAP on the cells of a grid, of hidden cells that have the baseline's value.
+
+    In LATEC's readings coalitions are drawn one by one, as captum's KernelShap does it, a linear
+    regression gives each cell its value, and values below zero count as none. Otherwise coalitions
+    and solution are those of superpixels, and a cell's places share its value equally.
+    """
+    labels = grid_of(given, settings)
+    cells = number_of(labels)
+    drawn = [
+        coalitions(cells, settings.samples, random)
+        if settings.reading == "corrected"
+        else (lone_coalitions(cells, settings.samples - 2, random), torch.empty(0))
+        for random in given.generators("shap")
+    ]
+    ends = torch.tensor([[True], [False]]).expand(2, cells)
+    rows = [torch.cat([ends, masks]) for masks, _ in drawn]
+    found, counts = [], pixel_counts(labels).cpu()
+    scores = grid_scores(given, labels, rows, settings)
+    for (masks, weights), row, score in zip(drawn, rows, scores, strict=True):
+        if settings.reading == "corrected":
+            value = solve(masks, weights, score[None, 2:], score[:1], score[1:2])[0]
+            found.append(value / counts)
+        else:
+            heavy = np.r_[[1e6, 1e6], np.ones(len(masks))]  # the ends, nearly exactly
+            model = LinearRegression().fit(row.double().numpy(), score.numpy(), heavy)
+            found.append(torch.from_numpy(model.coef_))
+    return maps_of_grid(given, labels, found, settings)
+
+
+def lone_coalitions(features: int, samples: int, generator: torch.Generator) -> Tensor:
+    """Draw coalitions (samples, features) one by one; Shapley's kernel weighs their sizes."""
+    if features < 2 or samples < 1:
+        raise PastaError(f"no coalitions of {features} features in {samples + 2} samples")
+    size = torch.arange(1, features).double()
+    weights = (features - 1) / (size * (features - size))
+    drawn = 1 + torch.multinomial(weights, samples, replacement=True, generator=generator)
+    keys = torch.rand(samples, features, generator=generator, dtype=torch.double)
+    return keys <= keys.sort(1).values.gather(1, drawn[:, None] - 1)
 
 
 class ShapleySolution:

@@ -1,4 +1,8 @@
-"""Faithfulness correlation (Bhatt, Weller and Moura 2020, doi:10.24963/ijcai.2020/417)."""
+"""Faithfulness correlation (Bhatt, Weller and Moura 2020, doi:10.24963/ijcai.2020/417).
+
+In LATEC a subset is a number of entries (``features``), ``filling`` the image's smallest number or
+for point clouds the centre, and ``answer`` the logit.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,16 @@ import torch
 from torch import Tensor
 
 from pasta.explanations.masking import Masked
-from pasta.metrics.base import MODEL, SCORES, Batch, Cost, Result, metric, require
+from pasta.metrics.base import MODEL, Batch, Cost, Result, metric, require
 from pasta.metrics.forward import precise
-from pasta.metrics.removal import Perturb, make_filling, make_replacement, score_images
+from pasta.metrics.removal import (
+    Perturb,
+    clean_key,
+    features_of,
+    make_filling,
+    make_replacement,
+    score_images,
+)
 from pasta.metrics.settings import CorrelationParams
 from pasta.seeds import generator
 
@@ -27,17 +38,20 @@ from pasta.seeds import generator
     doi="10.24963/ijcai.2020/417",
     settings="faithfulness_correlation",
     same_questions=True,
-    cost=lambda settings: Cost({SCORES: 1, ("subsets", settings): settings.subsets}),
+    cost=lambda settings: Cost(
+        {clean_key(settings.answer): 1, ("subsets", settings): settings.subsets}
+    ),
 )
 def faithfulness_correlation(batch: Batch, settings: CorrelationParams) -> Result:
     """Pearson's correlation between the relevance of random subsets of pixels and how much the
     target's score falls without them."""
 
     def ask() -> tuple[list[Tensor], Tensor]:
-        subsets = [_draw_subsets(batch, number, settings) for number in range(len(batch))]
+        subsets = [draw_subsets(batch, number, settings) for number in range(len(batch))]
         return subsets, score_falls(batch, settings, subsets)
 
-    return correlate_subsets(batch, *batch.remembered(settings, ask))
+    key = ("subsets", settings, tuple(batch.maps.shape[1:]))
+    return correlate_subsets(batch, *batch.remembered(key, ask))
 
 
 def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Tensor]) -> Tensor:
@@ -50,18 +64,19 @@ def score_falls(batch: Batch, settings: CorrelationParams, subsets: Sequence[Ten
     settings
         What stands where pixels are not there.
     subsets
-        For each image the numbers (subsets, size) of pixels.
+        For each image the numbers (subsets, size) of pixels, or of entries of its map.
 
     Returns
     -------
     Falls (images, subsets).
     """
     copies = []
-    for image, chosen in zip(require(batch.images), subsets, strict=True):
-        perturb = make_replacement(image, make_filling(image, settings, batch.modality))
-        copies.append(remove_subsets(perturb, chosen, image.shape[1:]))
-    scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)
-    return score_images(batch)[:, None] - torch.stack(scores)
+    for number, (image, chosen) in enumerate(zip(require(batch.images), subsets, strict=True)):
+        perturb = make_replacement(image, make_filling(batch, number, settings))
+        copies.append(remove_subsets(perturb, chosen, batch.maps.shape[1:]))
+    scorer, answer = require(batch.scorer), settings.answer
+    scores = scorer.copies(copies, require(batch.targets), batch.rows, answer)
+    return score_images(batch, answer)[:, None] - torch.stack(scores)
 
 
 def correlate_subsets(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) -> Result:
@@ -72,7 +87,7 @@ def correlate_subsets(batch: Batch, subsets: Sequence[Tensor], falls: Tensor) ->
 
 
 def remove_subsets(perturb: Perturb, chosen: Tensor, shape: torch.Size) -> Masked:
-    """Make copies of an image without some of its pixels."""
+    """Make copies of an image without some of the features of its map."""
 
     def build(rows: slice) -> Tensor:
         numbers = chosen[rows]
@@ -100,22 +115,50 @@ def pearson(sums: Tensor, falls: Tensor) -> tuple[Tensor, list[str]]:
     return found.values, found.statuses()
 
 
-def correlate_rows(sums: Tensor, falls: Tensor) -> Result:
-    """Correlate two arrays row by row, as :func:`pearson` does; returns a metric's result."""
+def correlate_rows(sums: Tensor, falls: Tensor, scores: Tensor | None = None) -> Result:
+    """Correlate two arrays row by row, as :func:`pearson` does; returns a metric's result.
+
+    ``scores`` (rows,) are what the falls are differences of: falls that are as small as the
+    rounding of these do not vary.
+    """
     one, other = sums - sums.mean(1, keepdim=True), falls - falls.mean(1, keepdim=True)
-    lengths = one.norm(dim=1), other.norm(dim=1)
-    values = (one * other).sum(1) / (lengths[0] * lengths[1])
-    # What differs by rounding only does not vary.
-    still = [
-        length <= 1e-7 * values_of.abs().amax(1) * values_of.shape[1] ** 0.5
-        for length, values_of in zip(lengths, (sums, falls), strict=True)
-    ]
+    values = (one * other).sum(1) / (one.norm(dim=1) * other.norm(dim=1))
+    least = sums.new_zeros(len(sums)) if scores is None else scores.abs()
+    still = is_still(sums, sums.new_zeros(len(sums))), is_still(falls, least)
     values = torch.where(still[0] | still[1], torch.nan, values.clamp(-1, 1))
     return Result(values, {"constant relevance": still[0], "constant output": still[1]})
 
 
-def _draw_subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
+def is_still(values: Tensor, scale: Tensor) -> Tensor:
+    """Which rows do not vary, or by rounding only.
+
+    Parameters
+    ----------
+    values
+        Shape (rows, n).
+    scale
+        Shape (rows,): of numbers that values were made from, where these were larger.
+
+    Returns
+    -------
+    Flags (rows,).
+    """
+    length = (values - values.mean(1, keepdim=True)).norm(dim=1)
+    largest = torch.maximum(values.abs().amax(1), scale)
+    found: Tensor = length <= 1e-7 * largest * values.shape[1] ** 0.5
+    return found
+
+
+def rank_rows(values: Tensor) -> Tensor:
+    """Ranks 1, 2, ... of each row's values (rows, n), the mean rank where values are equal."""
+    one, other = values[:, :, None], values[:, None]
+    return precise((other < one).sum(2)) + (precise((other == one).sum(2)) + 1) / 2
+
+
+def draw_subsets(batch: Batch, number: int, settings: CorrelationParams) -> Tensor:
     size = max(1, round(settings.share * batch.pixels))
+    if settings.features is not None:
+        size = min(features_of(batch, settings.features), batch.pixels)
     random = generator(batch.seed, "metric", "subsets", batch.digests[number])
     rows = [
         random.choice(batch.pixels, size, replace=False, shuffle=False)

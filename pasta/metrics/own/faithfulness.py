@@ -13,7 +13,9 @@ be had: ``reading`` is "text" or "published". In the published reading a *low* s
 better one, which its harmonic mean with necessity ignores.
 
 The other metrics are numbers made of the curve of the model's answer, while pixels are removed or
-inserted.
+inserted. Their settings reach what LATEC (doi:10.48550/arXiv.2409.16756) makes of insertion,
+deletion and ROAD, in three readings; its pixel flipping has another direction and is a metric of
+its own.
 """
 
 from __future__ import annotations
@@ -28,15 +30,25 @@ from torch import Tensor
 from pasta.explanations.masking import Masked
 from pasta.metrics.base import MODEL, SCORES, Batch, Cost, Result, metric, require
 from pasta.metrics.removal import (
+    Perturb,
+    count_groups,
     count_pixels,
+    features_of,
     make_copies,
     make_filling,
     make_perturbation,
     make_replacement,
     rank_pixels,
+    rank_places,
     score_images,
 )
-from pasta.metrics.settings import CurveParams, FaithfulnessParams, Reading, RoadParams
+from pasta.metrics.settings import (
+    AreaParams,
+    CurveParams,
+    FaithfulnessParams,
+    Reading,
+    RoadParams,
+)
 
 _metric = partial(
     metric,
@@ -49,6 +61,7 @@ _metric = partial(
     settings="faithfulness",
     variant=("perturbation", "reading"),
     probabilities=True,
+    entries=False,
 )
 
 
@@ -129,12 +142,29 @@ def _compute_changes(batch: Batch, settings: FaithfulnessParams, most: bool) -> 
 _curve_metric = partial(metric, category="faithfulness", sign="signed", needs=MODEL)
 
 
-def _count_removals(settings: CurveParams) -> Cost:
-    return Cost({_removal_key(settings): 1 + settings.steps})
+def count_removals(settings: CurveParams, shape: tuple[int, ...]) -> Cost:
+    """Count the passes of a curve of removal on images of the shape (channels, *spatial)."""
+    return Cost({_removal_key(settings): 1 + _count_steps(settings, shape)})
 
 
-def _removal_key(settings: CurveParams) -> tuple[str, CurveParams]:
-    return "removal", settings
+def _count_insertions(settings: CurveParams, shape: tuple[int, ...]) -> Cost:
+    return Cost({("insertion", settings): 1 + _count_steps(settings, shape)})
+
+
+def _count_steps(settings: CurveParams, shape: tuple[int, ...]) -> int:
+    if settings.features is None:
+        return settings.steps
+    return count_groups(settings.features, shape)
+
+
+def _removal_key(settings: CurveParams) -> Hashable:
+    """What metrics of the same curve have in common."""
+    same = settings.model_dump(exclude={"reading"})
+    return "removal", tuple(same.items()), _takes_whole_pixels(settings)
+
+
+def _takes_whole_pixels(settings: CurveParams) -> bool:
+    return isinstance(settings, AreaParams) and settings.reading == "released"
 
 
 @_curve_metric(
@@ -144,12 +174,12 @@ def _removal_key(settings: CurveParams) -> tuple[str, CurveParams]:
     span=(-math.inf, math.inf),
     doi="10.1109/TNNLS.2016.2599820",
     settings="pixel_flipping",
-    cost=_count_removals,
+    sized_cost=count_removals,
 )
 def pixel_flipping(batch: Batch, settings: CurveParams) -> Result:
     """The mean over all steps of the fall of the target's score, most relevant pixels first
     (Samek et al. 2017; the curve is that of Bach et al. 2015, doi:10.1371/journal.pone.0130140)."""
-    curve = _removal_curve(batch, settings)
+    curve = removal_curve(batch, settings)
     return Result((curve[:, :1] - curve).mean(1), curves=curve)
 
 
@@ -161,12 +191,11 @@ def pixel_flipping(batch: Batch, settings: CurveParams) -> Result:
     doi="10.48550/arXiv.1806.07421",
     settings="deletion",
     probabilities=True,
-    cost=_count_removals,
+    sized_cost=count_removals,
 )
-def deletion(batch: Batch, settings: CurveParams) -> Result:
+def deletion(batch: Batch, settings: AreaParams) -> Result:
     """The area under the target's probability while the most relevant pixels vanish."""
-    curve = _removal_curve(batch, settings)
-    return Result(area(curve), curves=curve)
+    return _area_of(removal_curve(batch, settings), settings)
 
 
 @_curve_metric(
@@ -177,24 +206,30 @@ def deletion(batch: Batch, settings: CurveParams) -> Result:
     doi="10.48550/arXiv.1806.07421",
     settings="insertion",
     probabilities=True,
-    cost=lambda settings: Cost({("insertion", settings): 1 + settings.steps}),
+    sized_cost=_count_insertions,
 )
-def insertion(batch: Batch, settings: CurveParams) -> Result:
+def insertion(batch: Batch, settings: AreaParams) -> Result:
     """The area under the target's probability while the most relevant pixels appear."""
-    curve = _curve(batch, settings, appear=True)
-    return Result(area(curve), curves=curve)
+    return _area_of(_curve(batch, settings, appear=True), settings)
+
+
+def _area_of(curve: Tensor, settings: AreaParams) -> Result:
+    if settings.reading != "released":
+        return Result(area(curve), curves=curve)
+    inner = curve[:, 1:-1]  # of the first step and before the last one
+    return Result(trapezoid(inner) / inner.shape[1], {FEW_STEPS: no_area(inner)}, inner)
 
 
 def _count_road(settings: RoadParams, most: bool) -> Cost:
     copies: dict[Hashable, int] = {("road", most, settings): len(settings.percentages)}
-    return Cost(copies, imputed=copies)
+    return Cost(copies, imputed=copies if settings.imputation == "linear" else {})
 
 
 @_curve_metric(
     "road",
     title="ROAD, most relevant first",
     direction="lower",
-    span=(0, 1),
+    span=(0, 1),  # of the corrected reading
     doi="10.48550/arXiv.2202.00449",
     settings="road",
     cost=lambda settings: _count_road(settings, most=True),
@@ -209,7 +244,7 @@ def road(batch: Batch, settings: RoadParams) -> Result:
     "road_least",
     title="ROAD, least relevant first",
     direction="higher",
-    span=(0, 1),
+    span=(0, 1),  # of the corrected reading
     doi="10.48550/arXiv.2202.00449",
     settings="road",
     cost=lambda settings: _count_road(settings, most=False),
@@ -220,33 +255,98 @@ def road_least(batch: Batch, settings: RoadParams) -> Result:
 
 
 def _road(batch: Batch, settings: RoadParams, most: bool) -> Result:
-    counts = count_pixels(settings.percentages, batch.pixels)
-    copies = [
-        make_copies(rank, counts, make_perturbation(batch, number, settings, "road"), most)
-        for number, rank in enumerate(rank_pixels(batch))
-    ]
+    channels, *spatial = require(batch.images).shape[1:]
+    only_first = settings.reading == "released" and len(spatial) == 1
+    # The released code counts the entries of point clouds, and takes their first channel for all.
+    pixels = math.prod(spatial) * (channels if only_first else 1)
+    counts = count_pixels(settings.percentages, pixels)
+    copies = []
+    for number, rank in enumerate(rank_places(batch)):
+        perturb = _make_road(batch, number, settings)
+        copies.append(make_copies(rank, counts, _first(perturb) if only_first else perturb, most))
     scorer, targets = require(batch.scorer), require(batch.targets)
     curve = torch.stack(scorer.copies(copies, targets, batch.rows, "correct"))
-    return Result(curve.mean(1), curves=curve)
+    if settings.reading == "corrected":
+        return Result(curve.mean(1), curves=curve)
+    return Result(trapezoid(curve), {FEW_STEPS: no_area(curve)}, curve)
+
+
+def _make_road(batch: Batch, number: int, settings: RoadParams) -> Perturb:
+    if settings.imputation == "linear":
+        return make_perturbation(batch, number, settings, "road")
+    image, random = require(batch.images)[number], batch.generator(number, "perturbation", "road")
+    noise = torch.randn(image.shape, generator=random, dtype=image.dtype).to(image.device)
+    return make_replacement(image, image + settings.road * noise)
+
+
+def _first(perturb: Perturb) -> Perturb:
+    """The same for copies of which only the first channel changes."""
+
+    def copies(removed: Tensor) -> Tensor:
+        kept = perturb(torch.zeros_like(removed))
+        return torch.cat([perturb(removed)[:, :1], kept[:, 1:]], 1)
+
+    return copies
+
+
+FEW_STEPS = "too few steps"
 
 
 def area(curve: Tensor) -> Tensor:
     """Under a curve from 0 to 1, by the trapezoidal rule."""
-    return (curve.sum(1) - (curve[:, 0] + curve[:, -1]) / 2) / (curve.shape[1] - 1)
+    return trapezoid(curve) / (curve.shape[1] - 1)
 
 
-def _removal_curve(batch: Batch, settings: CurveParams) -> Tensor:
-    """The curve of removal, which pixel flipping and deletion share if they are set alike."""
+def trapezoid(curve: Tensor) -> Tensor:
+    """The area (n,) under curves (n, points) whose points are 1 apart, NaN with a single point."""
+    if curve.shape[1] < 2:
+        return torch.full_like(curve.sum(1), torch.nan)
+    return curve.sum(1) - (curve[:, 0] + curve[:, -1]) / 2
+
+
+def no_area(curve: Tensor) -> Tensor:
+    """Flags (n,) of curves (n, points) that have too few points for an area."""
+    few = curve.shape[1] < 2
+    return torch.full(curve.shape[:1], few, dtype=torch.bool, device=curve.device)
+
+
+def removal_curve(batch: Batch, settings: CurveParams) -> Tensor:
+    """Ask for the target's score while ever more of the most relevant features are removed.
+
+    Metrics share it if they are set alike.
+
+    Parameters
+    ----------
+    batch
+        Maps, images, targets and the model.
+    settings
+        How many features are removed in a step, and what stands in their place.
+
+    Returns
+    -------
+    Scores (n, 1 + steps), from none removed to all of them.
+    """
     return batch.once(_removal_key(settings), lambda: _curve(batch, settings, appear=False))
 
 
 def _curve(batch: Batch, settings: CurveParams, appear: bool) -> Tensor:
     """The target's score (n, 1 + steps), from no pixel to all of them."""
-    counts = torch.arange(1 + settings.steps) * batch.pixels // settings.steps
+    images, counts = require(batch.images), _count_features_of_steps(batch, settings)
+    # A pixel of an image, with all of its channels, goes with the first of its entries.
+    whole = _takes_whole_pixels(settings) and batch.has_entries and images.ndim == 4
     copies: list[Masked] = []
-    for image, rank in zip(require(batch.images), rank_pixels(batch), strict=True):
-        filling = make_filling(image, settings, batch.modality)
+    for number, (image, rank) in enumerate(zip(images, rank_pixels(batch), strict=True)):
+        filling = make_filling(batch, number, settings)
         pair = (filling, image) if appear else (image, filling)
-        copies.append(make_copies(rank, counts, make_replacement(*pair)))
+        place = rank.amin(0) if whole else rank
+        copies.append(make_copies(place, counts, make_replacement(*pair)))
     scores = require(batch.scorer).copies(copies, require(batch.targets), batch.rows)
     return torch.stack(scores)
+
+
+def _count_features_of_steps(batch: Batch, settings: CurveParams) -> Tensor:
+    """How many features are gone after each step, from none to all (1 + steps,)."""
+    if settings.features is None:
+        return torch.arange(1 + settings.steps) * batch.pixels // settings.steps
+    size = features_of(batch, settings.features)
+    return (torch.arange(1 + math.ceil(batch.pixels / size)) * size).clamp_max(batch.pixels)

@@ -27,7 +27,8 @@ from pasta.metrics.settings import EffectiveComplexityParams, OverlapParams, Poi
 )
 def sparseness(batch: Batch, _: None) -> Result:
     """The Gini index of the absolute values (Chalasani et al. 2020; Hurley and Rickard 2009,
-    doi:10.1109/TIT.2009.2027527): 0 for a flat map, 1 - 1/n if one of n pixels has all."""
+    doi:10.1109/TIT.2009.2027527): 0 for a flat map, 1 - 1/n if one of n pixels has all. LATEC adds
+    1e-9 to all values, the largest of which is 1: at most n 1e-9 less."""
     return Result(gini(batch.maps.flatten(1)))
 
 
@@ -54,7 +55,7 @@ def gini(values: Tensor) -> Tensor:
 )
 def entropy(batch: Batch, _: None) -> Result:
     """The entropy, in nats, of the pixels' shares in the absolute relevance (Bhatt et al. 2020,
-    where it is called complexity); ln n for a flat map of n pixels."""
+    where it is called complexity, as in LATEC); ln n for a flat map of n pixels."""
     values = precise(batch.maps.flatten(1))
     shares = values / values.sum(1, keepdim=True)
     return Result(torch.special.entr(shares).sum(1))
@@ -74,14 +75,15 @@ def entropy(batch: Batch, _: None) -> Result:
 )
 def effective_complexity(batch: Batch, settings: EffectiveComplexityParams) -> Result:
     """The number of pixels whose absolute relevance exceeds a small part of the largest (Nguyen
-    and Martinez 2020)."""
+    and Martinez 2020). LATEC's tolerance is 0.01 for images, else 0.001, and with its maps, which
+    have a number for each channel of a pixel, the count is that of these numbers."""
     values = batch.maps.flatten(1)
     limits = settings.tolerance * values.amax(1, keepdim=True)
     return Result(precise((values > limits).sum(1)))
 
 
 EMPTY = "empty mask"
-_metric = partial(metric, category="localisation", needs=MASKS)
+_metric = partial(metric, category="localisation", needs=MASKS, entries=False)
 
 
 @_metric(

@@ -74,8 +74,7 @@ def make_plan(
     by_person = np.argsort(person, kind="stable")
     sample, person = sample[by_person], person[by_person]
     starts = np.searchsorted(person, np.arange(annotators))
-    width = len(str(annotators))
-    names = np.array([f"annotator-{number:0{width}d}" for number in range(1, annotators + 1)])
+    names = np.array(names_of_annotators(annotators))
     return pd.DataFrame(
         {
             "sample_id": chosen["sample_id"].to_numpy()[sample],
@@ -83,6 +82,12 @@ def make_plan(
             "position": np.arange(len(person)) - starts[person] + 1,
         }
     ).astype({"annotator_id": "str", "sample_id": "str"})
+
+
+def names_of_annotators(number: int) -> list[str]:
+    """What the people of a plan are called."""
+    width = len(str(number))
+    return [f"annotator-{place:0{width}d}" for place in range(1, number + 1)]
 
 
 def choose_samples(

@@ -83,9 +83,12 @@ class Views:
     def __contains__(self, sample_id: str) -> bool:
         return sample_id in self._places
 
-    def predicted(self, sample_id: str) -> str:
-        """The class that a sample's explanation explains."""
-        return str(self._places[sample_id].samples[sample_id]["predicted"])
+    def predicted(self, sample_id: str, strength: str | None = None) -> str:
+        """The class that a sample's explanation explains, or that of a perturbed copy."""
+        explained = self._places[sample_id]
+        if strength is not None:
+            return str(explained.copies[sample_id, strength]["predicted"])
+        return str(explained.samples[sample_id]["predicted"])
 
     def view(self, sample_id: str, strength: str | None = None) -> View:
         """The original with its explanation, or a perturbed copy with its own."""

@@ -10,7 +10,8 @@ import pandas as pd
 
 from pasta.json_files import shown
 from pasta.studies.base import Finding, Submission
-from pasta.studies.ratings.tables import ANSWERS, DEMOGRAPHICS
+from pasta.studies.ratings.tables import ANSWERS
+from pasta.studies.scales import DEMOGRAPHICS
 
 FALSE = "false"
 

@@ -17,7 +17,7 @@ from pasta.contracts import (
 )
 from pasta.studies.base import Part
 from pasta.studies.ratings.settings import QUESTIONS
-from pasta.studies.scales import Scale, rating_scale
+from pasta.studies.scales import DEMOGRAPHICS, Scale, demographics, rating_scale
 from pasta.tables import AREA, BOX, SAMPLE_ID, SAMPLES_REFERENCE, add_table, box_columns
 
 RANKINGS = ("Q7", "Q8", "Q9")
@@ -34,9 +34,7 @@ ANNOTATORS = add_table(
         ("annotator_id",),
         {
             "annotator_id": a_name("a name without slash or space"),
-            "age": a_whole("years, or empty", 0, 130, nullable=True),
-            "sex": a_text("as stated by the annotator, or empty", nullable=True),
-            "country": a_text("as stated by the annotator, or empty", nullable=True),
+            **demographics(),
             "anonymous": a_flag("true for a place in a list of votes that may be anybody's"),
             "simulated": a_flag(_SIMULATED),
         },
@@ -145,7 +143,6 @@ PARTS: Mapping[str, Part] = {
     )
 }
 ANSWERS: Mapping[str, Table] = {name: part.table for name, part in PARTS.items()}
-DEMOGRAPHICS = ("age", "sex", "country")
 OPTIONAL = frozenset({"submitted_at", *DEMOGRAPHICS, "anonymous", "simulated"})
 
 CELLS: Mapping[str, tuple[str, str]] = {

@@ -171,7 +171,7 @@ def say_served(row: Mapping[str, Any] | None, up: int = 1) -> str:
 
 def read_printed(fact: str) -> float:
     """A number from the running text of the papers."""
-    values = published_table("pasta_text_numbers").set_index("fact")["value"]
+    values = published_table("text_numbers").set_index("fact")["value"]
     return float(values[fact])
 
 
@@ -618,7 +618,7 @@ def applications_findings(tables: Parts, up: int = 1) -> list[str]:
 
     ``up`` is -1 where few predicted stars are good news.
     """
-    said = [*_mixture(tables.get("mixture")), *_front(tables.get("mixture"))]
+    said = _mixture(tables.get("mixture"))
     trends = table(tables.get("backbones"), "trends")
     said += [backbones_finding(trends)] if len(trends) else []
     curve = table(tables.get("steering"), "curve")
@@ -626,6 +626,7 @@ def applications_findings(tables: Parts, up: int = 1) -> list[str]:
     verdicts = table(tables.get("tuning"), "verdict")
     for key in dict.fromkeys(verdicts["technique"]) if len(verdicts) else []:
         said.append(tuning_finding(select(verdicts, technique=key), up))
+    said += _front(tables.get("mixture"))
     return [sentence for sentence in said if sentence]
 
 

@@ -18,8 +18,9 @@ from reports.source.plots.correlation import (
     parts_heatmap,
     question_heatmap,
 )
+from reports.source.replication.pasta_tables import correlation_rows
 from reports.source.replication.rows import COMPARED, judged, texts
-from reports.source.replication.table import CORRELATION, correlation_rows
+from reports.source.replication.table import CORRELATION
 from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]

@@ -357,11 +357,12 @@ def _describe_order(tables: Tables) -> Values:
     ranked, ranks = select_known(tables, "ranking"), select_known(tables, "critical_difference")
     if ranked.empty:
         return _lack(tables, "ranking")
-    values = describe_ranking(ranked) | {"figure": ranking_figure(ranked)}
+    judge = _unit(select_known(tables, "top_techniques"))
+    values = describe_ranking(ranked) | {"figure": ranking_figure(ranked), "judge": judge}
     if ranks.empty:
         return values | {"ranks": _lack(tables, "critical_difference")}
     kinds = dict(zip(ranked["technique"], ranked["kind"], strict=True))
-    figure = critical_difference_figure(ranks, kinds)
+    figure = critical_difference_figure(ranks, kinds, judge)
     return values | {"ranks": describe_mean_ranks(ranks) | {"figure": figure}}
 
 
@@ -381,13 +382,16 @@ def describe_ranking(ranked: pd.DataFrame) -> Values:
 
 
 def describe_mean_ranks(ranks: pd.DataFrame) -> Values:
-    """What annotators prefer."""
+    """What annotators prefer, or what is preferred on images."""
     row = ranks.iloc[0]
+    whole = row.get("test", "Friedman") == "Friedman"
+    test = "Friedman's χ²" if whole else "Skillings' and Mack's χ²"
     return {
-        "annotators": int(row["n"]),
+        "judges": int(row["n"]),
         "n": len(ranks),
         "differ": row["p"] < ALPHA,
-        "test": f"Friedman's χ² = {number(row['chi_square'], 1)}, {p_value(row['p'])}",
+        "whole": whole,
+        "test": f"{test} = {number(row['chi_square'], 1)}, {p_value(row['p'])}",
         "critical": number(row["critical_difference"], 1),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from pasta.studies.ratings.protocol import Protocol
 from pasta.studies.ratings.settings import MAIN
-from reports.source.changes import describe_changes, describe_versions
+from reports.source.changes import describe_changes, describe_versions, largest_changes
 from reports.source.format import bounded, interval, listed, number, p_value
 from reports.source.names import (
     LEAVE_ONE_OUT,
@@ -46,7 +46,8 @@ SCOPES = {
 }
 WEAK = 0.2
 CLOSEST = 7  # metrics in the picture
-MOST = 5  # sentences on the changes of one topic
+MOST = 6  # sentences on changes
+USES = 3  # sentences on applications
 
 
 def overview_report(
@@ -57,6 +58,7 @@ def overview_report(
     protocol: Protocol,
     question: str,
     compared: pd.DataFrame | None,
+    further: Mapping[str, Sequence[str]] | None = None,
 ) -> Report:
     """Collect what ``overview.typ`` shows.
 
@@ -74,6 +76,8 @@ def overview_report(
     compared
         The numbers of the version before and of this one, see
         :func:`reports.source.changes.compare_versions`; without them there is no page on changes.
+    further
+        Sentences on what other studies have found, by the question that each answers.
     """
     agreement, preference, correlation, score = (
         parts.get(name) for name in ("agreement", "preference", "correlation", "score")
@@ -97,14 +101,25 @@ def overview_report(
         "kappas": people_and_score_figure(table(score, "summary")),
         "applications": applications_findings(
             applications, protocol.question(question).direction or 1
-        ),
+        )[:USES],
+        # the first sentence of each stands on the first page
+        "further": [
+            {"title": one, "said": list(said[1:]) or list(said)}
+            for one, said in (further or {}).items()
+        ],
         "changes": None if compared is None else _changes(compared),
+        "findings": study_findings(parts, further or {}),
     }
     return Report("overview", simulated, content)
 
 
 def _changes(compared: pd.DataFrame) -> dict[str, Any]:
-    return {"versions": describe_versions(compared), "topics": describe_changes(compared, MOST)}
+    topics = describe_changes(compared)
+    return {
+        "versions": describe_versions(compared),
+        "largest": largest_changes(compared, MOST),
+        "topics": [{key: topic[key] for key in ("title", "summary")} for topic in topics],
+    }
 
 
 def three_numbers(parts: Parts) -> list[dict[str, str]]:
@@ -170,6 +185,14 @@ def headline_findings(parts: Parts) -> list[str]:
         bias_findings(parts.get("agreement")),
     ]
     return [said[0].replace("**", "") for said in each if said][:3]
+
+
+def study_findings(parts: Parts, further: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence on ratings, one on the score, and one on each further study."""
+    rated = correlation_findings(parts.get("correlation"))
+    rated = rated or preference_findings(parts.get("preference"))
+    each = [rated, score_findings(parts.get("score")), *further.values()]
+    return [said[0] for said in each if said]
 
 
 def agreement_findings(tables: Tables | None) -> list[str]:

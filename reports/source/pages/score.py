@@ -14,7 +14,7 @@ from reports.source.names import BEST, LEAVE_ONE_OUT, OWN_VOTE, PUBLISHED, TITLE
 from reports.source.pages.parts import find_row, select, table
 from reports.source.pages.predictions import describe_predictions
 from reports.source.plots.score import ablation_figure, differences_figure, score_figure
-from reports.source.replication.table import ABLATION_MEASURES, ablation_levels
+from reports.source.replication.pasta_tables import ABLATION_MEASURES, ablation_levels
 from reports.source.typesetting import Report
 
 Frames = Mapping[str, pd.DataFrame]

@@ -117,17 +117,17 @@ def ranking_figure(ranking: pd.DataFrame) -> Figure | None:
 
 
 def critical_difference_figure(
-    ranks: pd.DataFrame, kinds: Mapping[str, str] | None = None
+    ranks: pd.DataFrame, kinds: Mapping[str, str] | None = None, judge: str = "annotator"
 ) -> Figure | None:
-    """Mean ranks over annotators and the critical difference (Demšar 2006), best on top.
+    """Mean ranks over annotators, or images, and the critical difference (Demšar 2006).
 
     ``ranks`` has the columns item, estimate, critical_difference, groups; best first. The classic
-    picture lies on its side so that many names find room.
+    picture lies on its side so that many names find room; the best is on top.
     """
     bare = ranks.assign(low=np.nan, high=np.nan) if len(ranks) else ranks
     if len(bare) and kinds is not None:
         bare = bare.assign(kind=bare["item"].map(kinds))
-    figure = _ordered(bare, "mean rank over annotators (1 is best)", words_on_top=True)
+    figure = _ordered(bare, f"mean rank over {judge}s (1 is best)", words_on_top=True)
     if figure is None:
         return None
     panel = figure.axes[0]

@@ -10,28 +10,37 @@ from scipy import stats
 
 from analysis.tables import Tables
 from pasta.datasets.vocabulary import VOCABULARIES
+from reports.source.replication.attention_tables import attention_facts
+from reports.source.replication.latec_tables import benchmark_facts
+from reports.source.replication.metapredictor_tables import prediction_facts
 
 FACTS = ["fact", "n", "estimate", "low", "high", "note"]
 POPULAR = 11  # techniques that P1's appendix B.3 looks at
 
 
 def fact_row(fact: str, value: float, n: int = 0) -> dict[str, object]:
-    """A number without an interval; ``fact`` is its name in ``pasta_text_numbers.csv``."""
+    """A number without an interval; ``fact`` is its name in ``text_numbers.csv``."""
     return {"fact": fact, "n": n or None, "estimate": float(value), "note": ""}
 
 
-def collect_facts(parts: Mapping[str, Tables], applications: Mapping[str, Tables]) -> pd.DataFrame:
+def collect_facts(
+    parts: Mapping[str, Tables],
+    applications: Mapping[str, Tables],
+    choices: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
     """All facts that the tables of a project hold.
 
     Parameters
     ----------
     parts, applications
-        The tables of the analyses (``dataset``, ``preference``), of the ``score`` and of the
-        applications, by name.
+        The tables of the analyses (``dataset``, ``preference``, ``latec``, ``utility``,
+        ``attention``), of the ``score`` and of the applications, by name.
+    choices
+        Settings that papers print, by their names in ``text_numbers.csv``.
 
     Returns
     -------
-    DataFrame with fact (as in ``pasta_text_numbers.csv``), n, estimate, low, high, note; what is
+    DataFrame with fact (as in ``text_numbers.csv``), n, estimate, low, high, note; what is
     not known has no row
     """
     dataset, score = parts.get("dataset", {}), parts.get("score", {})
@@ -43,6 +52,10 @@ def collect_facts(parts: Mapping[str, Tables], applications: Mapping[str, Tables
         *_lime(applications.get("tuning", {})),
         *_mixture(applications.get("mixture", {})),
         *_towers(applications.get("backbones", {})),
+        *benchmark_facts(parts.get("latec", {})),
+        *prediction_facts(parts.get("utility", {})),
+        *attention_facts(parts.get("attention", {})),
+        *(fact_row(name, value) for name, value in (choices or {}).items()),
     ]
     found = [*known, pd.DataFrame(rows, columns=FACTS)]
     return pd.concat([one.astype(object) for one in found], ignore_index=True).infer_objects()
@@ -163,3 +176,48 @@ def _towers(tables: Tables) -> list[dict[str, object]]:
         ends = {end: line[end] for end in ("low", "high")}
         rows.append(fact_row(name, line["mean"], line["n"]) | ends)
     return rows
+
+
+# Our tables that stand beside the papers' numbers: the name in the replication, part and table
+BESIDE = {
+    "correlations": ("correlation", "correlations"),
+    "values": ("correlation", "values"),
+    "score": ("score", "summary"),
+    "technique_scores": ("preference", "technique_scores"),
+    "positions": ("preference", "positions"),
+    "kind_differences": ("preference", "kind_differences"),
+    "backbone_differences": ("preference", "backbone_differences"),
+    "averages": ("latec", "averages"),
+    "metric_ranks": ("latec", "ranks"),
+    "spread": ("latec", "spread"),
+    "classifiers": ("latec", "facts"),
+    "method_faithfulness": ("utility", "faithfulness"),
+    "anova": ("utility", "anova"),
+    "tukey": ("utility", "tukey"),
+    "utility": ("utility", "utility"),
+    "utility_correlations": ("utility", "correlations"),
+    "attention_lines": ("attention", "lines"),
+    "attention_correlations": ("attention", "rating_correlations"),
+    "attention_tests": ("attention", "tests"),
+}
+
+
+def beside_papers(
+    parts: Mapping[str, Tables],
+    applications: Mapping[str, Tables],
+    choices: Mapping[str, float] | None = None,
+) -> Tables:
+    """The tables that stand beside the papers' numbers, by the names the replication uses.
+
+    ``choices`` are settings that papers print, by their names in ``text_numbers.csv``.
+    """
+    found = {
+        name: parts[part][table]
+        for name, (part, table) in BESIDE.items()
+        if table in parts.get(part, {})
+    }
+    if "classifiers" in found:
+        found["classifiers"] = found["classifiers"].rename(columns={"value": "estimate"})
+    found["facts"] = collect_facts(parts, applications, choices or {})
+    tried = applications.get("tuning", {}).get("candidates")
+    return found if tried is None else found | {"kernel_width": kernel_widths(tried)}

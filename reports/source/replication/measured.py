@@ -38,7 +38,7 @@ def study_facts(
 
     Returns
     -------
-    DataFrame with fact (as in ``pasta_text_numbers.csv``), n, estimate, low, high, note; what is
+    DataFrame with fact (as in ``text_numbers.csv``), n, estimate, low, high, note; what is
     not known has no row
     """
     rows = [

@@ -10,6 +10,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from pasta.explanations.techniques import PUBLISHED
+from reports.source.replication.reasons import MISSING, NEVER, NO_WAY
+
+Frames = Mapping[str, pd.DataFrame]
 
 AGREES, DIFFERS, UNDECIDED = "agrees", "differs", "undecided"
 NO_INTERVAL, OUT_OF_REACH = "no interval", "out of reach"
@@ -101,6 +104,33 @@ def beside(
     return found[GIVEN]
 
 
+def printed_only(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
+    """Rows that nothing of ours can stand beside, whatever is run; ``reason`` is why."""
+    printed = rows.dropna(subset="paper_value").reset_index(drop=True)
+    return printed.assign(reach=OUT_OF_REACH, reason=reason, way=NO_WAY)
+
+
+def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
+    """Numbers in the running text of one paper.
+
+    ``ours["facts"]`` has fact, estimate, low, high, n, and note where there is no estimate.
+    """
+    own = paper[paper["paper"] == version]
+    kinds, never = own["kind"].str.split(", "), texts(own["never"])
+    lost = never != ""
+    own = own.assign(
+        design=[kind[0] == "design" for kind in kinds],
+        side=[ABOVE if kind[-1] == "at least" else "" for kind in kinds],
+        way=texts(own["way"]).mask(lost, NO_WAY),
+        reach=lost.map({True: OUT_OF_REACH, False: ""}),
+        reason=[NEVER[key] if key else "" for key in never],
+    )
+    columns = {"value": {"quantity": "{where}"}}
+    keys = ["places", "design", "side", "fact", "margin", "way", "reach", "reason"]
+    rows = printed_rows(own, columns, "{what}", keys=keys)
+    return beside(rows, ours.get("facts"), ["fact"], MISSING["fact"])
+
+
 def over_runs(summary: pd.DataFrame) -> pd.DataFrame:
     r"""Add the t interval of a mean over runs or people: :math:`m \pm t_{n-1} s / \sqrt n`.
 
@@ -129,7 +159,7 @@ def judged(rows: pd.DataFrame, margins: float | Mapping[str, float] = 0.1) -> pd
     for the margin, nothing is decided. A printed number stands for all that round to it, so that
     the margin is half a last digit wider. A choice of the study (``design``) agrees if it is equal.
     Where the paper only says on which ``side`` of a number something lies, it agrees if our whole
-    interval lies there, and differs if none of it does.
+    interval lies there, and differs if none of it does; a choice or a p-value, if ours lies there.
 
     Parameters
     ----------
@@ -157,9 +187,10 @@ def judged(rows: pd.DataFrame, margins: float | Mapping[str, float] = 0.1) -> pd
     known = np.where(design, np.where(equal, AGREES, DIFFERS), known)
     side = found["side"].to_numpy(object)
     for name, least, most in ((ABOVE, low, high), (BELOW, -high, -low)):
-        border = paper if name == ABOVE else -paper
+        border, own = (paper, ours) if name == ABOVE else (-paper, -ours)
         lies = np.where(least >= border - half, AGREES, np.where(most < border, DIFFERS, UNDECIDED))
-        known = np.where(side == name, lies, known)
+        chosen = np.where(own >= border - half, AGREES, DIFFERS)
+        known = np.where(side == name, np.where(design, chosen, lies), known)
     verdict = np.where(design | bounded, known, NO_INTERVAL)
     unreached = found["reach"].to_numpy(object)
     found["difference"] = ours - paper

@@ -2,446 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pandas as pd
 
-from reports.source.names import LEAVE_ONE_OUT, PERTURBATION_TITLES
-from reports.source.replication.reasons import MISSING, NEVER, NO_WAY, WAYS, explain_absence
-from reports.source.replication.rows import (
-    ABOVE,
-    GIVEN,
-    OUT_OF_REACH,
-    PERTURBATIONS,
-    beside,
-    judged,
-    over_runs,
-    paper_rows,
-    plain_variants,
-    printed_rows,
-    technique_keys,
-    technique_titles,
+from reports.source.replication.attention_tables import homogeneity_rows, line_rows
+from reports.source.replication.latec_tables import (
+    architecture_rows,
+    dataset_rows,
+    performance_rows,
+    rank_rows,
+    spread_rows,
 )
-
-Frames = Mapping[str, pd.DataFrame]
-_METHODS = {"pcc": ("pearson", "Pearson"), "scc": ("spearman", "Spearman")}
-_MEASURED = {  # columns of Table 11
-    "faithfulness_road": ("faithfulness", "road", "faithfulness (ROAD)"),
-    "max_sensitivity_gaussian": ("max_sensitivity", "gaussian", "MaxSens. (Gaussian)"),
-    "sparseness": ("sparseness", "", "Sparseness"),
-}
-# Metrics of maps alone are measured also where explanations come without their classifiers.
-_METRICS = {
-    "faithfulness": {"way": "paper_p1"},
-    "max_sensitivity": {"way": "paper_p1"},
-    "sparseness": {"way": "released"},
-}
-_NO_METRIC = {
-    "faithfulness": MISSING["metric"],
-    "max_sensitivity": MISSING["sensitivity"],
-    "sparseness": MISSING["map"],
-}
-
-
-def correlation_rows(paper: pd.DataFrame, ours: Frames, metric: str) -> pd.DataFrame:
-    """Tables 1, 9 and 10: one row for each question, perturbation and coefficient.
-
-    ``ours["correlations"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
-    """
-    variants = [PERTURBATIONS[name] for name in paper.get("perturbation", ())]
-    named = paper.assign(variant=variants or "", title=paper["question"])
-    if variants:
-        named["title"] += [f", {PERTURBATION_TITLES[name]}" for name in variants]
-    columns = {
-        column: {
-            "quantity": title, "method": method, "metric": metric, "p": f"{column}_p",
-            **_METRICS[metric],
-        }
-        for column, (method, title) in _METHODS.items()
-    }  # fmt: skip
-    rows = printed_rows(named, columns, "{title}", keys=["question", "variant"], by_line=True)
-    found = ours.get("correlations")
-    if found is not None and len(found):
-        found = plain_variants(found[found["scope"] == "overall"])
-    return beside(rows, found, ["question", "metric", "variant", "method"], _NO_METRIC[metric])
-
-
-def value_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
-    """Table 11: one row for each technique and metric.
-
-    ``ours["values"]`` is a table of :mod:`pasta.studies.ratings.analyses.correlation`.
-    """
-    columns = {
-        f"{column}_mean": {
-            "quantity": title, "metric": metric, "variant": variant, "sd": f"{column}_sd",
-            **_METRICS[metric],
-        }
-        for column, (metric, variant, title) in _MEASURED.items()
-    }  # fmt: skip
-    rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
-    found = ours.get("values")
-    found = None if found is None or found.empty else plain_variants(found)
-    parts = [
-        beside(part, found, ["technique", "metric", "variant"], _NO_METRIC[str(metric)])
-        for metric, part in rows.groupby("metric", sort=False)
-    ]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _named(paper: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
-    return paper.assign(technique=technique_keys(paper, released), title=technique_titles(paper))
-
-
-_DIMENSIONS = {
-    "fidelity_q1": ("fidelity", "fidelity (Q1)"),
-    "complexity_q2_q3": ("complexity", "complexity (Q2, Q3)"),
-    "objectivity_q4": ("objectivity", "objectivity (Q4)"),
-    "robustness_q5_q6": ("robustness", "robustness (Q5, Q6)"),
-}
-
-
-def technique_rows(paper: pd.DataFrame, ours: Frames, released: pd.DataFrame) -> pd.DataFrame:
-    """Table 12: one row for each technique and dimension.
-
-    ``ours["technique_scores"]`` is a table of :mod:`pasta.studies.ratings.analyses.preference`.
-    """
-    columns = {
-        column: {"quantity": title, "dimension": dimension}
-        for column, (dimension, title) in _DIMENSIONS.items()
-    }
-    rows = printed_rows(_named(paper, released), columns, "{title}", keys=["technique"])
-    rows = _unreadable(rows, NEVER["table12"])
-    found = ours.get("technique_scores")
-    return beside(rows, found, ["technique", "dimension"], MISSING["technique"])
-
-
-def _unreadable(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
-    """Say of rows without a printed number why they have none; ours stand in the table."""
-    lost = rows["paper_value"].isna()
-    return rows.assign(
-        reach=rows["reach"].mask(lost, OUT_OF_REACH), reason=rows["reason"].mask(lost, reason),
-        way=rows["way"].mask(lost, NO_WAY),
-    )  # fmt: skip
-
-
-def quality_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """Table 13: mean position of the five qualities (Q7).
-
-    ``ours["positions"]`` is that of :func:`analysis.rankings.mean_positions`.
-    """
-    columns = {"mean_position": {"quantity": "mean position (Q7)", "question": "Q7", "sd": "sd"}}
-    return _beside_positions(paper.rename(columns={"axiom": "ranked"}), columns, ours)
-
-
-def question_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """Table 14: mean position of the six questions by importance (Q8) and easiness (Q9)."""
-    columns = {
-        "q8_importance_mean": {"quantity": "mean position (Q8)", "question": "Q8", "sd": "q8_sd"},
-        "q9_easiness_mean": {"quantity": "mean position (Q9)", "question": "Q9", "sd": "q9_sd"},
-    }
-    return _beside_positions(paper.rename(columns={"question": "ranked"}), columns, ours)
-
-
-def text_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
-    """Numbers in the running text.
-
-    ``ours["facts"]`` has fact, estimate, low, high, n (:mod:`.measured`).
-    """
-    own = paper[paper["paper"] == version]
-    never = own["way"] == NO_WAY
-    own = own.assign(
-        design=own["kind"] == "design",
-        side=own["kind"].map({"at least": ABOVE}).fillna(""),
-        reach=never.map({True: OUT_OF_REACH, False: ""}),
-        reason=never.map({True: NEVER["coco_scenes"], False: ""}),
-    )
-    columns = {"value": {"quantity": "{where}"}}
-    keys = ["places", "design", "side", "fact", "margin", "way", "reach", "reason"]
-    rows = printed_rows(own, columns, "{what}", keys=keys)
-    return beside(rows, ours.get("facts"), ["fact"], MISSING["fact"])
-
-
-def figure_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
-    """What figures show and the text says of them: which of two groups gets more stars.
-
-    ``ours["kind_differences"]`` and ``ours["backbone_differences"]`` are tables of
-    :mod:`pasta.studies.ratings.analyses.preference`.
-    """
-    own = paper[paper["paper"] == version].assign(zero=0.0)
-    columns = {"zero": {"quantity": "{where}"}}
-    keys = ["question", "comparison", "side"]
-    rows = printed_rows(own, columns, "{question}: {what}", keys=keys)
-    there = [ours[name] for name in ("kind_differences", "backbone_differences") if name in ours]
-    found = pd.concat(there, ignore_index=True) if there else None
-    return beside(rows, found, ["question", "comparison"], MISSING["kinds"])
-
-
-_SIZES = {  # columns of Table 8, and what is the same in our study
-    "n_samples": ("ratings", "ratings"),
-    "n_participants": ("participants", "annotators"),
-    "n_questions": ("questions", "questions"),
-    "n_xai": ("methods", "methods"),
-    "n_data": ("images or other data", "images"),
-}
-OWN_STUDY = "PASTA v1"  # in Table 8
-
-
-def study_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """Table 8: sizes of rating studies. P1's own line stands beside ours."""
-    own = paper[paper["where"] == "P1, table 8"]
-    other = own["study"] != OWN_STUDY
-    own = own.assign(
-        reach=other.map({True: OUT_OF_REACH, False: ""}),
-        reason=other.map({True: NEVER["others"], False: ""}),
-        way=other.map({True: NO_WAY, False: ""}),
-    )
-    columns = {
-        column: {"quantity": title, "fact": fact, "places": 0, "design": True}
-        for column, (title, fact) in _SIZES.items()
-    }
-    rows = printed_rows(own, columns, "{study}", keys=["reach", "reason", "way"], by_line=True)
-    rows = rows.dropna(subset="paper_value")  # "NA", and "No" where nothing is compared
-    rows = rows.assign(fact=rows["fact"].mask(rows["reach"] != "", "")).reset_index(drop=True)
-    return beside(rows, ours.get("facts"), ["fact"], MISSING["fact"])
-
-
-def _beside_positions(
-    paper: pd.DataFrame, columns: Mapping[str, Mapping[str, object]], ours: Frames
-) -> pd.DataFrame:
-    rows = printed_rows(paper, columns, "{ranked}", keys=["ranked"])
-    found = ours.get("positions")
-    found = None if found is None else found.rename(columns={"item": "ranked"})
-    return beside(rows, found, ["question", "ranked"], MISSING["ranking"])
-
-
-# The papers' models as ours: encoder and scorer. P1's network is linear, P2's a perceptron.
-CLIP, HANDCRAFTED = "clip-vit-l-14-336", "handcrafted"
-_PEOPLE = ("none", "people")
-_MODELS = {
-    "P1": {
-        "CLIP": (CLIP, "pasta-linear"),
-        "LLaVa": ("llava-1.5-7b", "pasta-linear"),
-        "handcrafted": (HANDCRAFTED, "handcrafted-pasta"),
-        "human": _PEOPLE,
-    },
-    "P2": {
-        "CLIP": (CLIP, "pasta-mlp"),
-        "SIGLIP": ("siglip-vit-l-16-384", "pasta-mlp"),
-        "BLIP": ("blip-base", "pasta-mlp"),
-        "EVA": ("eva02-l-14-336", "pasta-mlp"),
-        "human": _PEOPLE,
-    },
-}
-_SCORER_WAYS = {  # where it is not that of the whole table
-    ("P1", "human"): "released",
-    **{("P2", model): "released_encoder" for model in ("CLIP", "BLIP", "EVA")},
-}
-_NETWORKS = {
-    "pasta-linear": "the linear network",
-    "handcrafted-pasta": "the linear network",
-    "pasta-mlp": "the perceptron",
-    "people": "people",
-}
-_MEASURES = {"MSE": "mse", "QWK": "qwk"}
-_LEVELS = {  # of the ablations: ours by P1's, where the words differ
-    ("split", "xai_id"): "technique",
-    ("split", "img_id"): "image",
-    ("label_input", "embeddings+labels"): "embeddings and labels",
-    ("scoring_function", "pasta"): "pasta-linear",
-    ("scoring_function", "mlp"): "mlp-100",
-    ("saliency_image", "heatmap"): "overlay",
-    ("saliency_image", "masked_image"): "masked",
-    ("concept_embedding", "weighted"): "weighted sum",
-    ("concept_embedding", "sentence_with_template"): "sentence with template",
-}
-# P1's SCC is the mean of rho and its p-value.
-ABLATION_MEASURES = {"mse": "mse", "qwk": "qwk", "scc": "scc_as_published"}
-_KEYS = ["encoder", "scorer", "question", "measure"]
-
-
-def scorer_rows(paper: pd.DataFrame, ours: Frames, version: str) -> pd.DataFrame:
-    """The main tables, one row for each measure, model and question.
-
-    ``ours["score"]`` has study, level, scorer, encoder, question, measure, mean, sd, n, reason. A
-    printed model stands beside ours only if encoder and network are the same; people are compared
-    with a mode that contains their own vote, as in the papers.
-    """
-    models = _MODELS[version]
-    scores = _scores(ours, "main")
-    if scores is not None:
-        scores = scores[scores["level"] != LEAVE_ONE_OUT]
-    measures = _MEASURES | {"SCC": {"P1": "scc_as_published", "P2": "spearman_of_stars"}[version]}
-    rows = []
-    for line in paper.to_dict("records"):
-        model = str(line["model"])
-        encoder, scorer = models[model]
-        rows.append(
-            {
-                "item": f"{line['question']}, {model}",
-                "quantity": str(line["metric"]),
-                "paper_value": line["mean"],
-                "paper_sd": line["sd"],
-                "places": 2 if version == "P1" else 3,
-                "question": line["question"],
-                "encoder": encoder,
-                "scorer": scorer,
-                "measure": measures[str(line["metric"])],
-                "way": _SCORER_WAYS.get((version, model), ""),
-            }
-        )
-    return _beside_scorers(paper_rows(rows), scores)
-
-
-def _beside_scorers(rows: pd.DataFrame, scores: pd.DataFrame | None) -> pd.DataFrame:
-    """Rows beside the scores of the same encoder and network, in the order they have."""
-    parts = []
-    for (encoder, scorer), part in rows.groupby(["encoder", "scorer"], sort=False):
-        shown = "handcrafted features" if encoder == HANDCRAFTED else encoder
-        absent = MISSING["scorer"].format(encoder=shown, network=_NETWORKS[str(scorer)])
-        absent = MISSING["people"] if (encoder, scorer) == _PEOPLE else absent
-        found = beside(part, scores, _KEYS, absent)
-        parts.append(found.set_index(part.index))
-    return pd.concat(parts).sort_index()
-
-
-def ablation_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """The ablations, one row for each level and measure; all about Q1 and P1's encoder.
-
-    The network is P1's, but in the study that varies it.
-    """
-    printed = ablation_levels(paper)
-    named = printed.assign(item=printed["study"] + ": " + printed["printed_level"])
-    records = [{str(key): value for key, value in row.items()} for row in named.to_dict("records")]
-    scores = _scores(ours, None)
-    if scores is not None:
-        network = (scores["scorer"] == "pasta-linear") | (scores["study"] == "scoring function")
-        scores = scores[network & (scores["question"] == "Q1") & (scores["encoder"] == CLIP)]
-    rows = _unreadable(paper_rows(records), NEVER["table15"])
-    return beside(rows, scores, ["study", "level", "measure"], MISSING["ablation"])
-
-
-def ablation_levels(paper: pd.DataFrame) -> pd.DataFrame:
-    """P1's ablations with our words for studies and levels.
-
-    Columns: study, level, printed_level, measure, quantity, paper_value, paper_sd.
-    """
-    rows = [
-        {
-            "study": str(line["factor"]).replace("_", " "),
-            "level": _LEVELS.get((line["factor"], line["level"]), str(line["level"])),
-            "printed_level": str(line["level"]).replace("_", " "),
-            "measure": measure,
-            "quantity": column.upper(),
-            "paper_value": line[f"{column}_mean"],
-            "paper_sd": line[f"{column}_sd"],
-        }
-        for line in paper.to_dict("records")
-        for column, measure in ABLATION_MEASURES.items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def second_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """P1's Table 2: seconds of training (with its embeddings) and of inference.
-
-    ``ours["seconds"]`` has encoder, scorer, device, step, n, seconds.
-    """
-    columns = {f"{step}_s": {"quantity": f"seconds of {step}", "step": step} for step in _STEPS}
-    short = paper.assign(kind=paper["device"].str.split().str[0])
-    rows = printed_rows(short, columns, "{device}", keys=["kind"], by_line=True)
-    return beside(rows, _seconds(ours), ["kind", "step"], MISSING["seconds"])
-
-
-_STEPS = {"training": ("embedding", "training"), "inference": ("inference",)}
-
-
-def _seconds(ours: Frames) -> pd.DataFrame | None:
-    taken = ours.get("seconds")
-    if taken is None or taken.empty:
-        return None
-    shared = taken["scorer"].isna() | (taken["scorer"] == "")  # vectors are those of all scorers
-    own = taken[(taken["encoder"] == CLIP) & (shared | (taken["scorer"] == "pasta-linear"))]
-    rows = []
-    for device, part in own.groupby("device"):
-        spent = part.set_index("step")["seconds"]
-        for step, parts in _STEPS.items():
-            if set(parts) <= set(spent.index):
-                seconds = spent.loc[list(parts)].sum()
-                rows.append({"kind": str(device).upper(), "step": step, "estimate": seconds})
-    return pd.DataFrame(rows, columns=["kind", "step", "estimate"])
-
-
-def kernel_rows(paper: pd.DataFrame, ours: Frames) -> pd.DataFrame:
-    """P1's Table 23. ``ours["kernel_width"]`` has kernel_width, estimate, low, high."""
-    columns = {"pasta_score": {"quantity": "PASTA-score of LIME"}}
-    rows = printed_rows(paper, columns, "kernel width {kernel_width:g}", keys=["kernel_width"])
-    found = ours.get("kernel_width")
-    return beside(rows, found, ["kernel_width"], MISSING["kernel_width"])
-
-
-def _scores(ours: Frames, study: str | None) -> pd.DataFrame | None:
-    found = ours.get("score")
-    if found is None or found.empty:
-        return None
-    return over_runs(found if study is None else found[found["study"] == study])
-
-
-def latec_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
-    """LATEC's Table 2: average ranks, and the standard deviation over metrics."""
-    paper = paper.assign(modality=paper["modality"].str.replace("_", " "))
-    columns = {"average_rank": {"quantity": "rank in {criterion}", "sd": "metric_sd", "places": 1}}
-    # A method that does not exist for point clouds has no rank.
-    return _out_of_reach(printed_rows(paper, columns, "{method}, {modality}"), NEVER["latec"])
-
-
-def faithfulness_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
-    """The meta-predictor's Table 1: faithfulness of methods on three datasets."""
-    columns = {
-        dataset: {"item": f"{{method}}, {dataset.replace('_', ' ')}", "quantity": "faithfulness"}
-        for dataset in ("husky_vs_wolf", "leaves", "imagenet")
-    }
-    return _out_of_reach(printed_rows(paper, columns), NEVER["metapredictor"])
-
-
-def experiment_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
-    """The meta-predictor's experiments: people, analysis of variance, rank correlation."""
-    paper = paper.assign(experiment=paper["experiment"].str.replace("_", " "))
-    columns = {
-        "n_participants": {"quantity": "participants", "places": 0},
-        "anova_F": {"quantity": "F of the analysis of variance", "places": 2, "p": "anova_p"},
-        "eta_squared": {"quantity": "eta squared", "places": 3},
-        "utility_faithfulness_rho": {"quantity": "rho of utility and faithfulness", "places": 2},
-    }
-    rows = printed_rows(paper, columns, "{experiment}", by_line=True)
-    return _out_of_reach(rows, NEVER["metapredictor"])
-
-
-def attention_rows(paper: pd.DataFrame, _: Frames) -> pd.DataFrame:
-    """Human attention: correlations, slopes and intercepts."""
-    paper = paper.assign(comparison=paper["comparison"].str.replace("_", " "))
-    columns = {
-        "pearson_r": {"quantity": "Pearson's r", "places": 3, "p": "p"},
-        "slope": {"quantity": "slope", "places": 3},
-        "intercept": {"quantity": "intercept", "places": 3},
-    }
-    return _out_of_reach(
-        printed_rows(paper, columns, "{comparison}", by_line=True), NEVER["attention"]
-    )
-
-
-def _out_of_reach(rows: pd.DataFrame, reason: str) -> pd.DataFrame:
-    printed = rows.dropna(subset="paper_value").reset_index(drop=True)
-    printed = printed.assign(reach=OUT_OF_REACH, reason=reason, way=NO_WAY)
-    return beside(printed, None, [], reason)
-
-
-P1, P2 = "P1", "P2"
+from reports.source.replication.metapredictor_tables import (
+    experiment_rows,
+    faithfulness_rows,
+    figure_rows,
+    pair_rows,
+)
+from reports.source.replication.pasta_tables import (
+    ablation_rows,
+    correlation_rows,
+    kernel_rows,
+    kind_rows,
+    quality_rows,
+    question_rows,
+    scorer_rows,
+    second_rows,
+    study_rows,
+    technique_rows,
+    value_rows,
+)
+from reports.source.replication.reasons import WAYS, explain_absence
+from reports.source.replication.rows import GIVEN, Frames, judged, text_rows
+
+P1, P2, TEXT = "P1", "P2", "text"
 LATEC, METAPREDICTOR, ATTENTION = "LATEC", "Meta-predictor", "Human attention"
 RELEASED = "released_technique_ids"
 _MAPS = "Models, maps and images differ, and the metric may be implemented otherwise."
 _VOTES = "The ratings are of other people, images and maps."
+_LATEC = "Other classifiers and data; metrics and methods are as corrected, not as released."
+_PEOPLE = "Other people, classifiers and images."
+_RATED = "Other people, images and maps; the classifier is ResNet50 instead of VGG-19."
 _FIGURES = (
     "The figures print no numbers; the text says that saliency gets more stars than concepts, and "
     "ResNet50 more than ViT-B and CLIP."
@@ -455,6 +59,7 @@ _SCORER = (
 
 # How far a number may be from the printed one and still count as the same: fixed before looking.
 CORRELATION, STARS, POSITIONS = 0.1, 0.25, 0.5
+RANKS, DEVIATIONS, ACCURACY = 2.0, 0.5, 0.02
 _SCORER_MARGINS = {"QWK": 0.1, "SCC": 0.1, "MSE": 0.25}
 
 
@@ -505,9 +110,9 @@ SECTIONS = (
     Section(P1, "Table 23", "LIME's kernel width", "pasta_v1_table23_lime_kernel_width",
             f"{_MAPS} The score is that of this project's public scorer.", kernel_rows,
             margin=STARS),
-    Section(P1, "Figures 3a, 3b", "Preferred kinds and backbones", "pasta_figures",
-            f"{_FIGURES} {_VOTES}", partial(figure_rows, version=P1), "released"),
-    Section(P1, "text", "Numbers in the text", "pasta_text_numbers",
+    Section(P1, "Figures 3a, 3b", "Preferred kinds and backbones", "preferred_kinds",
+            f"{_FIGURES} {_VOTES}", partial(kind_rows, version=P1), "released"),
+    Section(P1, TEXT, "Numbers in the text", "text_numbers",
             "Sizes are choices of a study and need not be equal. P1's 147 explanations for each "
             "annotator would make one rating of each explanation, not five. Its appendix D.1 has "
             "24 images and 45 techniques where sections 3.1 and 3.3 have 25 and 46. Scores of "
@@ -517,26 +122,57 @@ SECTIONS = (
             "Encoder and network are the same; the number of explanations and the ratings may "
             "differ. People are compared with a mode that contains their own vote.",
             partial(scorer_rows, version=P2), "released", margin=_SCORER_MARGINS),
-    Section(P2, "Figures 4, 5", "Preferred kinds and backbones", "pasta_figures",
-            f"{_FIGURES} {_VOTES}", partial(figure_rows, version=P2), "released"),
-    Section(P2, "text", "Numbers in the text", "pasta_text_numbers",
+    Section(P2, "Figures 4, 5", "Preferred kinds and backbones", "preferred_kinds",
+            f"{_FIGURES} {_VOTES}", partial(kind_rows, version=P2), "released"),
+    Section(P2, TEXT, "Numbers in the text", "text_numbers",
             "Sizes are choices of a study and need not be equal. P2's 633 000 ratings are 21 100 "
             "explanations with six questions and five votes; its text has 21 110 explanations. "
             "Figure 8 scores one map of each tower, ours is the mean over images and methods.",
             partial(text_rows, version=P2), "paper_p2", margin=STARS),
-    Section(LATEC, "Table 2", "Average ranks of methods", "latec_table02_ranks",
-            "Other models, data and metrics.", latec_rows),
+    Section(LATEC, "Table 2", "Places of methods", "latec_table02_ranks", _LATEC, rank_rows,
+            "paper_latec", margin=RANKS),
+    Section(LATEC, "Table 3", "Classifiers", "latec_table03_performance",
+            "Classifiers are trained otherwise, the transformer for images is ViT-B instead of "
+            "DeiT.", performance_rows, "paper_latec", margin=ACCURACY),
+    Section(LATEC, "Table 9", "Deviations between metrics", "latec_table09_sd", _LATEC, spread_rows,
+            "paper_latec", margin=DEVIATIONS),
+    Section(LATEC, "Table 10", "Average ranks in each dataset", "latec_table10_ranks", _LATEC,
+            dataset_rows, "paper_latec", margin=RANKS),
+    Section(LATEC, "Tables 11, 12", "Places on CNNs and on transformers",
+            "latec_table11_12_ranks", _LATEC, architecture_rows, "paper_latec", margin=RANKS),
+    Section(LATEC, TEXT, "Numbers in the text", "text_numbers",
+            "Sizes are choices of a study and need not be equal. Both correlations with F1 are the "
+            "extremes of four means.", partial(text_rows, version=LATEC), "paper_latec"),
     Section(METAPREDICTOR, "Table 1", "Faithfulness", "metapredictor_table01_faithfulness",
-            "Other models and images.", faithfulness_rows),
-    Section(METAPREDICTOR, "text", "Experiments", "metapredictor_tests", "Other people.",
-            experiment_rows),
-    Section(ATTENTION, "text", "Regressions", "human_attention_tests", "Other people and masks.",
-            attention_rows),
+            "Other models and images, which stand for the paper's as a biased, a hard and a "
+            "useless task.", faithfulness_rows, "paper_mp"),
+    Section(METAPREDICTOR, "Section 4", "Experiments", "metapredictor_tests",
+            f"{_PEOPLE} Rank correlations are of six methods.", experiment_rows, "paper_mp"),
+    Section(METAPREDICTOR, "Section 4.1", "Tukey's tests", "metapredictor_pairs",
+            f"{_PEOPLE} The text gives p and says which is larger; ours is the difference with "
+            "Tukey's interval. One p is a misprint, as the errata say.", pair_rows, "paper_mp"),
+    Section(METAPREDICTOR, "Figures 4, 5, 6", "Above or below the baseline",
+            "metapredictor_figures",
+            f"{_PEOPLE} The figures print no numbers; the text says which conditions lie above 1, "
+            "the baseline.", figure_rows, "paper_mp"),
+    Section(METAPREDICTOR, TEXT, "Numbers in the text", "text_numbers",
+            "Sizes are choices of a study and need not be equal.",
+            partial(text_rows, version=METAPREDICTOR), "paper_mp"),
+    Section(ATTENTION, "Figures 2, 4", "Regressions and correlations", "human_attention_tests",
+            f"{_RATED} Intervals allow for images with several maps.", line_rows, "paper_ha"),
+    Section(ATTENTION, "Section 4", "Tests of lines", "human_attention_homogeneity",
+            f"{_RATED} The paper takes maps of the same image as independent, ours does not.",
+            homogeneity_rows, "paper_ha"),
+    Section(ATTENTION, TEXT, "Numbers in the text and in Table 1", "text_numbers",
+            "Sizes are choices of a study and need not be equal.",
+            partial(text_rows, version=ATTENTION), "paper_ha"),
 )  # fmt: skip
 COLUMNS = ["paper", "table", "title", *GIVEN, "difference", "verdict", "why", "command", "data"]
 
 
-def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
+def replication_table(
+    published: Frames, ours: Frames, sections: Sequence[Section] = SECTIONS
+) -> pd.DataFrame:
     """Set every printed number beside ours.
 
     Parameters
@@ -545,9 +181,11 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
         The papers' tables by file name (:func:`reports.source.replication.rows.published_tables`).
     ours
         Tables as they are there: ``correlations``, ``values``, ``technique_scores`` and
-        ``positions`` (:mod:`pasta.studies.ratings.analyses`), ``score`` (the score's summary),
-        ``facts`` (:mod:`reports.source.replication.measured`), ``kernel_width``, ``seconds``. What
-        is not there makes rows that say so.
+        ``positions`` (:mod:`pasta.studies.ratings.analyses`), ``score`` (the score's summary) and
+        the others of :data:`reports.source.replication.collected.BESIDE`; ``facts``,
+        ``kernel_width``, ``seconds``. What is not there makes rows that say so.
+    sections
+        Of which tables.
 
     Returns
     -------
@@ -557,7 +195,7 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
         and data, which say what makes the number ("" where nothing does)
     """
     frames = []
-    for section in SECTIONS:
+    for section in sections:
         if section.file not in published:
             continue
         more = {"released": published[RELEASED]} if section.released else {}
@@ -568,6 +206,13 @@ def replication_table(published: Frames, ours: Frames) -> pd.DataFrame:
     if not frames:
         return pd.DataFrame(columns=COLUMNS)
     return pd.concat([frame.astype(object) for frame in frames], ignore_index=True).infer_objects()
+
+
+def compare_study(published: Frames, ours: Frames, paper: str) -> pd.DataFrame:
+    """The rows of one paper that have a number of ours, but for sizes and choices in its text."""
+    own = [one for one in SECTIONS if one.paper == paper and one.table != TEXT]
+    rows = replication_table(published, ours, own)
+    return rows[rows["ours"].notna()].reset_index(drop=True)
 
 
 def _with_ways(rows: pd.DataFrame, usual: str) -> pd.DataFrame:

@@ -99,7 +99,8 @@ def preference_tables(
           where all votes are anonymous, an image's (the ranking likewise), and ``note`` says so
         - ``ranking``: the ordinal model's order with intervals; ``rank_bradley_terry`` is a
           technique's place by that other model
-        - ``critical_difference``: mean ranks over annotators, Friedman, Nemenyi
+        - ``critical_difference``: mean ranks over annotators (over images where all votes are
+          anonymous), the test of Friedman, or of Skillings and Mack where some miss techniques
         - the tables of :func:`ranking_tables`
         - ``missing``: section, why
     """

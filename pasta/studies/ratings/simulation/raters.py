@@ -34,7 +34,8 @@ from pasta.studies.ratings.settings import (
     SimulationParams,
     TimingParams,
 )
-from pasta.studies.ratings.tables import DEMOGRAPHICS, RANKED
+from pasta.studies.ratings.tables import RANKED
+from pasta.studies.scales import DEMOGRAPHICS
 
 AGE_MEAN, AGE_SD, YOUNGEST, OLDEST = 35.0, 12.0, 18, 75
 REFERENCE_AGE = 30  # whose noise is the parameter

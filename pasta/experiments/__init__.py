@@ -1,0 +1,1 @@
+"""Experiments that people take part in: binary tasks, their classifiers and explanations."""

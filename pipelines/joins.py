@@ -1,0 +1,334 @@
+"""DVC stage `joins`: what the studies say of the same images, models and methods, side by side.
+
+A study knows nothing of another one; here their answers meet. Measures of single explanations
+(ratings, the predicted score, agreement with where people look, computational metrics) are compared
+within images and given the technique; their means over methods stand beside LATEC's ranks and the
+Utility of methods. Higher is better in every column. Of each score against human attention it is
+asked whether it foretells ratings and Utility better than segmentation masks and metrics do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from analysis.joins import (
+    GIVEN_GROUPS,
+    WITHIN_CLUSTERS,
+    correlate_groups,
+    correlate_items,
+    correlate_rivals,
+    group_places,
+)
+from analysis.map_scores import SCORES
+from analysis.precision import people_needed
+from analysis.tables import Tables, add_missing, list_missing
+from pasta import store, tables
+from pasta.config import Params, load_params
+from pasta.layout import Group, groups
+from pasta.paths import DATA, project_root, stage_folder
+from pasta.stage import run_stage
+from pasta.studies.attention.settings import FIRST
+from pasta.studies.attention.tables import GOODNESS
+from pasta.studies.prediction.settings import BASELINE, CONTROL
+from pasta.studies.prediction.tables import PARTICIPANTS, SCREENING, TRIALS
+from pasta.studies.ratings.protocol import load_protocol
+from pasta.studies.ratings.settings import MAIN, STEADY
+from pasta.studies.ratings.tables import LABELS, VOTES
+from pasta.studies.source import combine_sources, read_source, write_source
+from pasta.tracking import tracked_run
+
+PAIRINGS = 20_000  # so many that p adjusted for some hundred pairs can be small
+STUDIES = ("ratings", "prediction", "attention")
+SCORE, ATTENTION, SEGMENTATION = "predicted score", "attention", "segmentation"
+AGREEMENT = "agreement"  # the score of maps against masks that stands beside other measures
+# Scores that are held against rivals; false positives are the same against both masks.
+SCORED = (AGREEMENT, "false_negative", "auc", "nss", "rank_correlation")
+VARIANTS = ("", "road text", "gaussian")  # of metrics that have several: one of each
+RANK, UTILITY, FAITHFULNESS = "LATEC", "utility", "faithfulness"
+# What one person does in each kind of study, and what is compared.
+KINDS = {
+    "ratings": f"stars of explanations ({MAIN})",
+    "prediction": "predictions of the model",
+    "attention": "grades of maps",
+}
+
+
+def main() -> None:
+    """Write places, correlations, rivals, people needed and decisions as CSV tables."""
+    params, root = load_params(), project_root()
+    threadpool_limits(1, "blas")  # the last digits of sums would depend on the number of cores
+    here = groups(params)
+    answers = [root / DATA / "votes" / name for name in STUDIES]
+    out = stage_folder("joins")
+    with tracked_run(
+        "correlations",
+        "joins",
+        "joins: all studies on the same methods",
+        about="Ratings, Utility, attention, metrics and the predicted score side by side. The "
+        "tables are among the artefacts.",
+        inputs=[*answers, stage_folder("analyse"), *(one.metrics for one in here)],
+        params={"analysis": params.analysis.model_dump(), "seed": params.seeds.analysing},
+        tags={"study": "joins", "dataset": ", ".join(dict.fromkeys(one.dataset for one in here))},
+    ) as run:
+        found = join_tables(root, here, params)
+        store.write_csvs(found, out)
+        write_source(combine_sources(map(read_source, answers)), out)
+        for table in found:
+            run.log_file(out / f"{table}.csv", "tables")
+        run.log_metrics(summary(found))
+
+
+def summary(found: Tables) -> dict[str, float]:
+    """Reliability of each study, and how many measures follow the main question."""
+    people, decisions = found["people"], found["decisions"]
+    known = people[(people["quantity"] == "reliability") & people["estimate"].notna()]
+    numbers = {
+        f"reliability.{row['study']}{'.' if row['part'] else ''}{row['part']}": row["estimate"]
+        for row in known.to_dict("records")
+    }
+    for scope in ("within", "given"):
+        numbers[f"follow.{scope}"] = float((decisions[f"{scope}_verdict"] == "follows").sum())
+    return numbers
+
+
+def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
+    """All tables of the joins."""
+    resamples, seed = params.analysis.resamples, params.seeds.analysing
+    metrics, scores = _metrics(here), _scores_of_maps(root)
+    items = measures_of_items(root, here, params, metrics, scores)
+    names = pd.Series(items.index.astype(str)).str.split("/", expand=True)
+    images, methods = names[0] + "/" + names[1], names[2]
+    techniques = methods + "/" + names[3]
+    means = items.groupby(methods.to_numpy()).mean()
+    means = means.join(_benchmark(root), how="outer").join(_choices(root), how="outer")
+    related = correlate_items(
+        items.reset_index(drop=True),
+        images,
+        techniques,
+        against=[one for one in (MAIN, SCORE, ATTENTION) if one in items],
+        resamples=resamples,
+        seed=seed,
+    )
+    between = correlate_groups(means, permutations=PAIRINGS, seed=seed)
+    rivals = hold_against_rivals(
+        items, means, scores, images, list(map(str, metrics)), resamples=resamples, seed=seed
+    )
+    found: Tables = {
+        "places": group_places(means),
+        "methods": between,
+        "items": related,
+        "rivals": rivals,
+        "people": needed(root, params),
+        "decisions": decide(related, between),
+    }
+    lacks = {}
+    predicted = UTILITY in " ".join(map(str, means.columns))
+    if not predicted:
+        lacks[UTILITY] = "nobody predicted the model"
+    if ATTENTION not in items:
+        lacks[ATTENTION] = "no map was compared with where people look"
+    elif predicted and not rivals["target"].str.startswith(UTILITY).any():
+        lacks["attention and utility"] = "hardly a method has both"
+    return add_missing(list_missing(found), list(lacks.items()))
+
+
+def measures_of_items(
+    root: Path, here: list[Group], params: Params, metrics: pd.DataFrame, scores: pd.DataFrame
+) -> pd.DataFrame:
+    """Every measure of every rated saliency map: a row for each, by sample_id.
+
+    ``metrics`` and ``scores`` (against masks) have one by sample_id as well.
+    """
+    protocol = load_protocol(params.annotations.protocol)
+    labels = store.read(root / DATA / "votes" / "ratings" / "labels.parquet", LABELS)
+    wide = labels.pivot_table(index="sample_id", columns="question", values="mean", observed=True)
+    for question in wide.columns:
+        wide[question] *= protocol.question(question).direction or 1
+    every = [
+        store.read(one.explanations / "explanations.parquet", tables.EXPLANATIONS) for one in here
+    ]
+    samples = pd.concat(every, ignore_index=True)
+    maps = samples.loc[samples["kind"] == "saliency", "sample_id"]
+    wide = wide[wide.index.isin(maps)].sort_index()
+    predicted = pd.read_csv(root / DATA / "score" / "predictions.csv")
+    stars = predicted[predicted["question"] == MAIN].groupby("sample_id")["stars"].mean()
+    wide = wide.join(stars.to_frame(SCORE))
+    if AGREEMENT in scores:
+        wide = wide.join(scores[AGREEMENT])
+    return wide.join(metrics)
+
+
+def hold_against_rivals(
+    items: pd.DataFrame,
+    means: pd.DataFrame,
+    scores: pd.DataFrame,
+    images: pd.Series[str],
+    metrics: list[str],
+    *,
+    resamples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Each score against attention beside the same against segmentation, and the closest metric.
+
+    ``items`` are the measures by sample_id, ``means`` those of methods, with Utility.
+    """
+    frames = []
+    for score in SCORED if len(scores) else ():
+        own = items.assign(**scores[score].reindex(items.index))
+        methods = pd.Index(items.index.astype(str).str.split("/").str[2])
+        of_methods = means.assign(**own[[ATTENTION, SEGMENTATION]].groupby(methods).mean())
+        utilities = [str(one) for one in means if str(one).startswith(UTILITY)]
+        questions = [one for one in STEADY if one in items]
+        for measures, targets, clusters in (
+            (own, questions, images.to_numpy()),
+            (of_methods, utilities, None),
+        ):
+            found = correlate_rivals(
+                measures,
+                ATTENTION,
+                {SEGMENTATION: [SEGMENTATION], "metrics": metrics},
+                targets,
+                clusters=clusters,
+                resamples=resamples,
+                seed=seed,
+            )
+            frames.append(found.assign(score=score))
+    nothing = correlate_rivals(items, ATTENTION, {}, []).assign(score="")
+    return pd.concat(frames, ignore_index=True) if frames else nothing
+
+
+def _scores_of_maps(root: Path) -> pd.DataFrame:
+    """Scores of maps against both masks, turned so that higher is better: columns score, mask."""
+    file = root / DATA / "analyse" / "attention" / "maps.csv"
+    known = pd.read_csv(file) if file.is_file() else pd.DataFrame({"status": []})
+    known = known[known["status"] == "ok"]
+    if known.empty:
+        return known
+    wide = known.pivot(index="sample_id", columns="against", values=list(SCORED))  # noqa: PD010
+    signs = {score: 1.0 if SCORES[score] == "higher" else -1.0 for score in SCORED}
+    return wide * wide.columns.get_level_values(0).map(signs).to_numpy()
+
+
+def _metrics(here: list[Group]) -> pd.DataFrame:
+    """Computational metrics in columns, turned so that higher is better."""
+    files = [one.metrics / "metric_values.parquet" for one in here]
+    values = pd.concat([store.read(file, tables.METRIC_VALUES) for file in files if file.is_file()])
+    values = values[(values["status"] == "ok") & values["variant"].fillna("").isin(VARIANTS)]
+    name = (values["metric"] + " " + values["variant"].fillna("")).str.strip()
+    signed = values["value"] * values["direction"].map({"higher": 1.0, "lower": -1.0}).astype(float)
+    return values.assign(name=name, value=signed).pivot_table(
+        index="sample_id", columns="name", values="value"
+    )
+
+
+def _benchmark(root: Path) -> pd.DataFrame:
+    """LATEC's average ranks over images, by method and criterion, turned round."""
+    file = root / DATA / "analyse" / "latec" / "averages.csv"
+    averages = pd.read_csv(file) if file.is_file() else pd.DataFrame(columns=["scope", "method"])
+    own = averages[averages["scope"] == "all"]
+    if own.empty:
+        return pd.DataFrame(index=pd.Index([], name="method"))
+    wide = -own.pivot_table(index="method", columns="criterion", values="estimate")
+    return wide.add_prefix(f"{RANK}: ")
+
+
+def _choices(root: Path) -> pd.DataFrame:
+    """Utility and faithfulness of each method in each experiment."""
+    folder = root / DATA / "analyse" / "utility"
+    points = folder / "utility_metrics.csv"
+    if not points.is_file():
+        return pd.DataFrame(index=pd.Index([], name="method"))
+    found = pd.read_csv(points)
+    found = found[(found["metric"] == FAITHFULNESS) & (found["condition"] != CONTROL)]
+    wide = found.pivot_table(
+        index="condition", columns="experiment", values=["utility", "value"], sort=True
+    )
+    names = {"utility": UTILITY, "value": FAITHFULNESS}
+    pairs = wide.columns.to_flat_index()
+    wide.columns = pd.Index([f"{names[str(pair[0])]}: {pair[1]}" for pair in pairs])
+    return wide
+
+
+def needed(root: Path, params: Params) -> pd.DataFrame:
+    """Reliability of each study, and how many people bring it to the goal."""
+    folder = root / DATA / "votes"
+    votes = store.read(folder / "ratings" / "votes.parquet", VOTES)
+    votes = votes[votes["question"] == MAIN]
+    grades = store.read(folder / "attention" / "goodness.parquet", GOODNESS)
+    grades = grades[grades["position"] > FIRST]
+    people = store.read(folder / "prediction" / "participants.parquet", PARTICIPANTS)
+    trials = store.read(folder / "prediction" / "trials.parquet", TRIALS)
+    screening = store.read(folder / "prediction" / "screening.parquet", SCREENING)
+    kept = screening.loc[screening["kept"], "participant_id"]
+    chosen = trials[(trials["phase"] == "test") & trials["participant_id"].isin(kept)]
+    chosen = chosen.merge(people[["participant_id", "experiment", "condition"]])
+    explained = chosen[~chosen["condition"].isin([BASELINE])]
+
+    def technique(ids: pd.Series[str]) -> pd.Series[str]:
+        return ids.str.split("/").str[2:].str.join("/")
+
+    answers = {
+        ("ratings", ""): (votes["rating"], votes["annotator_id"], technique(votes["sample_id"])),
+        ("attention", ""): (
+            grades["rating"],
+            grades["annotator_id"],
+            technique(grades["sample_id"]),
+        ),
+        **{
+            ("prediction", str(name)): (
+                own["right"].astype(float),
+                own["participant_id"],
+                own["condition"],
+            )
+            for name, own in explained.groupby("experiment", sort=True)
+        },
+    }
+    frames = []
+    for (study, part), (values, who, what) in answers.items():
+        found = people_needed(
+            values, who, what, resamples=params.analysis.resamples, seed=params.seeds.analysing
+        )
+        frames.append(found.assign(study=study, part=part, judged=KINDS[study]))
+    return pd.concat(frames, ignore_index=True)
+
+
+def decide(related: pd.DataFrame, between: pd.DataFrame) -> pd.DataFrame:
+    """What each kind of evaluation says of the main question, by a rule on the numbers.
+
+    ``follows`` if the correlation within images has its interval above 0, ``contradicts`` below,
+    ``cannot be told`` otherwise; the same given the technique. Of means over methods the exact test
+    decides, at 5 %.
+    """
+    rows = []
+    for name in pd.unique(pd.concat([between["first"], between["second"]])):
+        if name == MAIN:
+            continue
+        row: dict[str, object] = {"measure": name}
+        for scope, column in ((WITHIN_CLUSTERS, "within"), (GIVEN_GROUPS, "given")):
+            own = _pair(related[related["scope"] == scope], name)
+            row |= {f"{column}_{key}": own.get(key) for key in ("n", "estimate", "low", "high")}
+            row[f"{column}_verdict"] = _verdict(own.get("low"), own.get("high"))
+        own = _pair(between[between["method"] == "spearman"], name)
+        row |= {f"methods_{key}": own.get(key) for key in ("n", "estimate", "p")}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _pair(table: pd.DataFrame, name: object) -> dict[str, float]:
+    """The row of a measure with the main question."""
+    one, two = table["first"], table["second"]
+    own = table[((one == MAIN) & (two == name)) | ((one == name) & (two == MAIN))]
+    return {str(key): value for key, value in own.iloc[0].items()} if len(own) else {}
+
+
+def _verdict(low: float | None, high: float | None) -> str:
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return "not compared"
+    return "follows" if low > 0 else "contradicts" if high < 0 else "cannot be told"
+
+
+if __name__ == "__main__":
+    run_stage(main)
