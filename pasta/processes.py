@@ -194,7 +194,8 @@ def _distribute(
     """On processes of this machine, or wherever the scheduler has its workers."""
     if not units:
         return
-    client = open_client(machine().scheduler, processes.number())
+    scheduler = machine().scheduler
+    client = open_client(scheduler, 0 if scheduler else processes.number())
     prepare = processes.prepare_worker
     futures = {
         client.submit(
@@ -207,12 +208,15 @@ def _distribute(
             yield futures[future], future.result()
             future.release()
     finally:
-        client.cancel(list(futures))
+        # What is still waiting is dropped by the scheduler. `cancel` would tell every client of the
+        # scheduler, and one that connects at this moment takes the message for its greeting.
+        for future in futures:
+            future.release()
 
 
 @lru_cache
 def open_client(scheduler: str, number: int) -> Any:
-    """The connection to workers; those of this machine stay until this process ends."""
+    """The connection to workers; the ``number`` of this machine's stay until this process ends."""
     dask.config.set(DASK)
     cluster = _cluster(scheduler, number)
     client = distributed.Client(cluster, set_as_default=False)

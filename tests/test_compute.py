@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -212,6 +213,15 @@ def broken(number: int) -> int:
     return number
 
 
+def broken_at_once(unit: tuple[Path, int]) -> int:
+    folder, number = unit
+    if number == 0:
+        raise InputError("is broken", file="a.csv")
+    (folder / f"begun-{number}").touch()
+    time.sleep(0.1)
+    return number
+
+
 def slow_first(number: int) -> int:
     time.sleep(1.5 if number == 0 else 0)
     return number
@@ -274,6 +284,19 @@ def test_an_error_of_a_unit_is_raised_here(
             list(map_units(broken, [0, 1, 2, 3]))
     # and the scheduler is there for the next
     assert map_all(slow_first, [1, 2]) == [1, 2]
+
+
+def test_units_that_nobody_waits_for_are_dropped_without_a_word_to_other_clients(
+    project: Path, monkeypatch: pytest.MonkeyPatch, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """distributed 2026: a client that connects just then reads a cancellation as its greeting."""
+    monkeypatch.setenv("PASTA_SCHEDULER", address)
+    with caplog.at_level(logging.INFO, logger="distributed.scheduler"):
+        with pytest.raises(InputError, match=r"a\.csv: is broken"):
+            list(map_units(broken_at_once, [(project, number) for number in range(400)]))
+        assert map_all(slow_first, [1, 2]) == [1, 2]
+    assert "cancel" not in caplog.text
+    assert len(list(project.glob("begun-*"))) < 399
 
 
 def test_every_result_comes_with_its_place_and_all_can_be_had_in_order(
