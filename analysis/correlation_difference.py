@@ -15,6 +15,7 @@ from analysis.resampling import (
 )
 
 _FEW = 4  # clusters, below which nothing is resampled
+_CONSTANT = 1e-9  # of its variance over all rows: what varies less in a resample is constant there
 
 
 def correlation_difference(
@@ -100,10 +101,16 @@ def correlation_difference(
 
 
 def _correlations(sums: NDArray[np.floating]) -> Matrix:
-    """Both correlations and their difference from weighted sums, one row for each resample."""
+    """Both correlations and their difference from weighted sums, one row for each resample.
+
+    Where a variable is constant there is no correlation, but NaN.
+    """
     n, x, z, y, xx, zz, yy, xy, zy = sums.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = np.maximum(yy - y * y / n, 0)
-        one = (xy - x * y / n) / np.sqrt(np.maximum(xx - x * x / n, 0) * spread)
-        other = (zy - z * y / n) / np.sqrt(np.maximum(zz - z * z / n, 0) * spread)
+
+    def size(squares: NDArray[np.floating], total: NDArray[np.floating]) -> NDArray[np.floating]:
+        spread = squares - total * total / n
+        return np.sqrt(np.where(spread > _CONSTANT * n, spread, np.nan))
+
+    one = (xy - x * y / n) / (size(xx, x) * size(yy, y))
+    other = (zy - z * y / n) / (size(zz, z) * size(yy, y))
     return np.column_stack([one, other, one - other])

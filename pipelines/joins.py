@@ -5,12 +5,16 @@ A study knows nothing of another one; here their answers meet. Measures of singl
 within images and given the technique; their means over methods stand beside LATEC's ranks and the
 Utility of methods. Higher is better in every column. Of each score against human attention it is
 asked whether it foretells ratings and Utility better than segmentation masks and metrics do.
+Hardly a method of the meta-predictor study is rated with stars; the benchmark explains the same
+images by all of them, so that for Utility its maps are held against the masks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
@@ -26,10 +30,15 @@ from analysis.map_scores import SCORES
 from analysis.precision import people_needed
 from analysis.tables import Tables, add_missing, list_missing
 from pasta import store, tables
+from pasta.benchmark.tables import BENCHMARK_VALUES, MAPS, STAGE, VALUES
 from pasta.config import Params, load_params
+from pasta.datasets.vocabulary import vocabulary
+from pasta.explanations.techniques import Technique
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root, stage_folder
 from pasta.stage import run_stage
+from pasta.studies.attention.analyses import collect, score_samples
+from pasta.studies.attention.material import Maps
 from pasta.studies.attention.settings import FIRST
 from pasta.studies.attention.tables import GOODNESS
 from pasta.studies.prediction.settings import BASELINE, CONTROL
@@ -98,12 +107,15 @@ def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
     """All tables of the joins."""
     resamples, seed = params.analysis.resamples, params.seeds.analysing
     metrics, scores = _metrics(here), _scores_of_maps(root)
+    benchmarked = scores_of_benchmark(root, params)
     items = measures_of_items(root, here, params, metrics, scores)
     names = pd.Series(items.index.astype(str)).str.split("/", expand=True)
     images, methods = names[0] + "/" + names[1], names[2]
     techniques = methods + "/" + names[3]
     means = items.groupby(methods.to_numpy()).mean()
     means = means.join(_benchmark(root), how="outer").join(_choices(root), how="outer")
+    if len(benchmarked):
+        means = means.join(benchmarked[AGREEMENT].add_prefix(f"{RANK}: "), how="outer")
     related = correlate_items(
         items.reset_index(drop=True),
         images,
@@ -113,8 +125,14 @@ def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
         seed=seed,
     )
     between = correlate_groups(means, permutations=PAIRINGS, seed=seed)
-    rivals = hold_against_rivals(
-        items, means, scores, images, list(map(str, metrics)), resamples=resamples, seed=seed
+    rivals = pd.concat(
+        [
+            hold_against_rivals(
+                items, scores, images, list(map(str, metrics)), resamples=resamples, seed=seed
+            ),
+            hold_methods_against_rivals(means, benchmarked, resamples=resamples, seed=seed),
+        ],
+        ignore_index=True,
     )
     found: Tables = {
         "places": group_places(means),
@@ -163,7 +181,6 @@ def measures_of_items(
 
 def hold_against_rivals(
     items: pd.DataFrame,
-    means: pd.DataFrame,
     scores: pd.DataFrame,
     images: pd.Series[str],
     metrics: list[str],
@@ -171,40 +188,93 @@ def hold_against_rivals(
     resamples: int,
     seed: int,
 ) -> pd.DataFrame:
-    """Each score against attention beside the same against segmentation, and the closest metric.
+    """What foretells ratings better: maps against attention, against segmentation, or a metric.
 
-    ``items`` are the measures by sample_id, ``means`` those of methods, with Utility.
+    ``items`` are the measures by sample_id, ``scores`` those against both masks.
     """
     frames = []
+    questions = [one for one in STEADY if one in items]
     for score in SCORED if len(scores) else ():
-        own = items.assign(**scores[score].reindex(items.index))
-        methods = pd.Index(items.index.astype(str).str.split("/").str[2])
-        of_methods = means.assign(**own[[ATTENTION, SEGMENTATION]].groupby(methods).mean())
-        utilities = [str(one) for one in means if str(one).startswith(UTILITY)]
-        questions = [one for one in STEADY if one in items]
-        for measures, targets, clusters in (
-            (own, questions, images.to_numpy()),
-            (of_methods, utilities, None),
-        ):
-            found = correlate_rivals(
-                measures,
-                ATTENTION,
-                {SEGMENTATION: [SEGMENTATION], "metrics": metrics},
-                targets,
-                clusters=clusters,
-                resamples=resamples,
-                seed=seed,
-            )
-            frames.append(found.assign(score=score))
+        found = correlate_rivals(
+            items.assign(**scores[score].reindex(items.index)),
+            ATTENTION,
+            {SEGMENTATION: [SEGMENTATION], "metrics": metrics},
+            questions,
+            clusters=images.to_numpy(),
+            resamples=resamples,
+            seed=seed,
+        )
+        frames.append(found.assign(score=score))
     nothing = correlate_rivals(items, ATTENTION, {}, []).assign(score="")
     return pd.concat(frames, ignore_index=True) if frames else nothing
+
+
+def hold_methods_against_rivals(
+    means: pd.DataFrame, scores: pd.DataFrame, *, resamples: int, seed: int
+) -> pd.DataFrame:
+    """The same for the Utility of methods, with means over the benchmark's maps and its ranks.
+
+    ``means`` has the measures of methods, ``scores`` those of the benchmark's maps by method.
+    """
+    frames = []
+    utilities = [str(one) for one in means if str(one).startswith(UTILITY)]
+    own = {f"{RANK}: {ATTENTION}", f"{RANK}: {SEGMENTATION}"}
+    ranks = [str(one) for one in means if str(one).startswith(RANK) and str(one) not in own]
+    for score in SCORED if len(scores) else ():
+        found = correlate_rivals(
+            means.drop(columns=[ATTENTION], errors="ignore").join(scores[score], how="left"),
+            ATTENTION,
+            {SEGMENTATION: [SEGMENTATION], "metrics": ranks},
+            utilities,
+            resamples=resamples,
+            seed=seed,
+        )
+        frames.append(found.assign(score=score))
+    nothing = correlate_rivals(means, ATTENTION, {}, []).assign(score="")
+    return pd.concat(frames, ignore_index=True) if frames else nothing
+
+
+def scores_of_benchmark(root: Path, params: Params) -> pd.DataFrame:
+    """Scores of the benchmark's maps against both masks, turned: means by method."""
+    known = collect(root, params)
+    maps = list(_benchmark_maps(root / DATA / STAGE, params, set(known.attention)))
+    scores = turn(score_samples(maps, known.attention))
+    if scores.empty:
+        return scores
+    methods = scores.index.astype(str).str.split("/").str[2]
+    return scores.groupby(methods).mean()
+
+
+def _benchmark_maps(folder: Path, params: Params, images: set[str]) -> Iterator[Maps]:
+    """Maps of the main reading, of images that people have marked."""
+    for dataset in params.benchmark.datasets:
+        home = folder / dataset / MAPS / params.benchmark.reading
+        if vocabulary(dataset).modality != "image" or not home.is_dir():
+            continue
+        every = store.read(folder / dataset / VALUES, BENCHMARK_VALUES)
+        own = every.loc[every["reading"] == params.benchmark.reading, "image_id"]
+        names = [f"{dataset}/{one}" for one in own.unique()]
+        rows = [row for row, name in enumerate(names) if name in images]
+        marked = tuple(names[row] for row in rows)
+        for file in sorted(home.glob("*/*.npy")) if rows else ():
+            values = np.asarray(store.read_array(file)[rows])
+            if values.ndim > 3:  # a value for each channel
+                values = values.sum(1)
+            method, model = file.stem, file.parent.name
+            samples = tuple(f"{one}/{method}/{model}" for one in marked)
+            shown = Technique(method, model, method, "saliency", "positive", "post-hoc")
+            yield Maps(shown, samples, marked, values)
 
 
 def _scores_of_maps(root: Path) -> pd.DataFrame:
     """Scores of maps against both masks, turned so that higher is better: columns score, mask."""
     file = root / DATA / "analyse" / "attention" / "maps.csv"
-    known = pd.read_csv(file) if file.is_file() else pd.DataFrame({"status": []})
-    known = known[known["status"] == "ok"]
+    return turn(pd.read_csv(file) if file.is_file() else pd.DataFrame({"status": []}))
+
+
+def turn(samples: pd.DataFrame) -> pd.DataFrame:
+    """Scores of maps in columns score, mask; higher is better in all of them."""
+    known = samples[samples["status"] == "ok"]
     if known.empty:
         return known
     wide = known.pivot(index="sample_id", columns="against", values=list(SCORED))  # noqa: PD010

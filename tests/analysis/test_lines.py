@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,16 @@ def test_a_difference_of_correlations_needs_more_than_one_of_them_to_be_signific
     found = correlation_difference(one, other, rating).set_index("quantity")
     assert found.loc["first", "estimate"] == pytest.approx(np.corrcoef(one, rating)[0, 1])
     assert found["low"]["difference"] < 0 < found["high"]["difference"]
+
+
+def test_resamples_in_which_a_variable_is_constant_have_no_correlation() -> None:
+    known = [0.0, 0, 0, 0, 0, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = correlation_difference(known, np.arange(7.0), np.arange(7.0) ** 2, resamples=500)
+    known_row, full, difference = found.to_dict("records")
+    assert np.isnan(known_row["low"]) and np.isnan(difference["low"])  # in a third of the draws
+    assert 0 < full["low"] < full["estimate"] < full["high"] <= 1 + 1e-9
 
 
 def test_equal_correlations_differ_significantly_in_about_one_study_of_twenty() -> None:

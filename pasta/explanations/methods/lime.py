@@ -27,6 +27,8 @@ from pasta.explanations.superpixels import (
     spread,
 )
 
+_ROUNDS = 100_000  # of coordinate descent, with far fewer samples than slopes
+
 
 @method(
     "lime",
@@ -156,7 +158,7 @@ def lasso(inputs: Tensor, values: Tensor, weights: Tensor, penalty: float) -> Te
     |slopes|, of inputs (b, samples, features) and values (b, samples), by scikit-learn."""
     found = []
     for rows, value, weight in zip(inputs, values, weights, strict=True):
-        model = Lasso(alpha=penalty).fit(rows.numpy(), value.numpy(), weight.numpy())
+        model = Lasso(penalty, max_iter=_ROUNDS).fit(rows.numpy(), value.numpy(), weight.numpy())
         found.append(torch.from_numpy(model.coef_).double())
     return torch.stack(found)
 
