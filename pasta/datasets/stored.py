@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,8 +61,14 @@ class StoredDataset:
 
     def labels(self) -> NDArray[np.int64]:
         """Return the class index of every row."""
+        return self._labels
+
+    @cached_property
+    def _labels(self) -> NDArray[np.int64]:
         place = {name: index for index, name in enumerate(self.vocabulary.classes)}
-        return np.asarray(self.images["label"].map(place), dtype=np.int64)
+        found = np.asarray(self.images["label"].map(place), dtype=np.int64)
+        found.flags.writeable = False
+        return found
 
 
 def open_dataset(folder: Path) -> StoredDataset:

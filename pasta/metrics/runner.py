@@ -538,19 +538,29 @@ def _list_not_measured(
 ) -> Iterator[pd.DataFrame]:
     """What is left out because the method is too slow to explain again, or the image not chosen."""
     images = {one.name: material.images_of(one.name) for one in wanted}
-    for technique, one in product(material.techniques, wanted):
-        names, some = (technique.method, technique.backbone), images[one.name]
-        samples = material.of(*names).samples
-        if technique.method not in settings.not_again or not explains_again(one):
-            if some is None:
-                continue
-            done = set(material.of(*names, some).samples)
-            samples = tuple(name for name in samples if name not in done)
-        direction = METRICS.entry(one.name).metadata["direction"]
-        empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
-        statuses = [NOT_MEASURED] * len(samples)
-        nothing = Measured(*_table_key(one, settings), direction, empty, statuses, zeros)
-        yield _make_rows(technique.key, samples, nothing)
+    for technique in material.techniques:
+        names = technique.method, technique.backbone
+        every = material.of(*names).samples
+        done = {
+            some: set(every if some is None else material.of(*names, some).samples)
+            for some in set(images.values())
+        }
+        for one in wanted:
+            left_out = technique.method in settings.not_again and explains_again(one)
+            known = set() if left_out else done[images[one.name]]
+            samples = tuple(name for name in every if name not in known)
+            if samples:
+                yield _say_not_measured(technique.key, samples, one, settings)
+
+
+def _say_not_measured(
+    technique: str, samples: Sequence[str], one: Wanted, settings: MeasureParams
+) -> pd.DataFrame:
+    direction = METRICS.entry(one.name).metadata["direction"]
+    empty, zeros = np.full(len(samples), np.nan), np.zeros(len(samples))
+    statuses = [NOT_MEASURED] * len(samples)
+    nothing = Measured(*_table_key(one, settings), direction, empty, statuses, zeros)
+    return _make_rows(technique, samples, nothing)
 
 
 def _make_rows(technique: str, samples: Sequence[str], found: Measured) -> pd.DataFrame:
