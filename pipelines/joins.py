@@ -222,7 +222,7 @@ def hold_methods_against_rivals(
     ranks = [str(one) for one in means if str(one).startswith(RANK) and str(one) not in own]
     for score in SCORED if len(scores) else ():
         found = correlate_rivals(
-            means.drop(columns=[ATTENTION], errors="ignore").join(scores[score], how="left"),
+            means[[*utilities, *ranks]].join(scores[score]),
             ATTENTION,
             {SEGMENTATION: [SEGMENTATION], "metrics": ranks},
             utilities,

@@ -117,6 +117,7 @@ def test_utility_of_methods_is_held_against_the_maps_of_the_benchmark() -> None:
         {
             "utility: biased": [*known, np.nan],
             "attention": [1.0, *[np.nan] * 5],  # of rated maps, of which there is one method
+            "segmentation": [2.0, *[np.nan] * 5],
             "LATEC: faithfulness": [*-known, 0],
             "LATEC: attention": 0.0,
             "LATEC: segmentation": 0.0,
