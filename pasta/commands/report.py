@@ -120,17 +120,19 @@ def _say_findings(root: Path) -> None:
     from pasta.commands.show import console
     from pasta.paths import DATA
     from pasta.pinned import require_pinned
-    from reports.source.data import ANALYSES, SCORE, VOTES, Data
-    from reports.source.pages.overview import headline_findings
+    from reports.source.catalog import PART_FINDINGS
+    from reports.source.data import ANALYSES, OTHERS, SCORE, VOTES, Data
 
     reads = (VOTES, *ANALYSES, SCORE)
     missing = [folder for folder in reads if not (root / DATA / folder).is_dir()]
     if missing:
         console().print(f"\nNothing is known of {', '.join(missing)} yet: `dvc repro` goes on.")
         return
-    require_pinned([(DATA / folder).as_posix() for folder in reads], root)
-    data = Data(root, reads)
-    votes = "simulated votes, which say nothing about people" if data.simulated else "votes"
-    console().print(f"\n[bold]What was found[/] (from {votes})")
-    for sentence in headline_findings(data.parts):
+    there = [folder for folder in (*reads, *OTHERS) if (root / DATA / folder).is_dir()]
+    require_pinned([(DATA / folder).as_posix() for folder in there], root)
+    data = Data(root, reads, others=OTHERS)
+    simulated = data.simulated or data.others_simulated
+    answers = "simulated answers, which say nothing about people" if simulated else "answers"
+    console().print(f"\n[bold]What was found[/], study by study (from {answers})")
+    for sentence in PART_FINDINGS["overview"](data.parts):
         console().print(f"- {sentence}", highlight=False)

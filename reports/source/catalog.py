@@ -41,10 +41,10 @@ from reports.source.pages.latec import latec_findings
 from reports.source.pages.overview import (
     agreement_findings,
     correlation_findings,
-    headline_findings,
     overview_report,
     preference_findings,
     score_findings,
+    study_findings,
 )
 from reports.source.pages.replication import replication_report
 from reports.source.pages.score import score_report
@@ -57,7 +57,7 @@ from reports.source.typesetting import Report, typeset
 FOLDER = FIGURES.parent
 # Sentences of overview.pdf about reports that have none of their own
 PART_FINDINGS: dict[str, Callable[[Parts], list[str]]] = {
-    "overview": headline_findings,
+    "overview": lambda parts: study_findings(parts, further_findings(parts)),
     "dataset": lambda parts: preference_findings(parts.get("preference")),
     "agreement": lambda parts: agreement_findings(parts.get("agreement")),
     "correlation": lambda parts: correlation_findings(parts.get("correlation")),

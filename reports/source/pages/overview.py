@@ -175,24 +175,12 @@ def _tell(said: list[str], tables: Tables | None, *sections: str) -> dict[str, A
     return {"said": said} if said else {"missing": why_missing(tables, *sections)}
 
 
-def headline_findings(parts: Parts) -> list[str]:
-    """Three telling sentences, the first of each part, without marks of emphasis."""
-    each = [
-        agreement_findings(parts.get("agreement")),
-        correlation_findings(parts.get("correlation")),
-        score_findings(parts.get("score")),
-        preference_findings(parts.get("preference")),
-        bias_findings(parts.get("agreement")),
-    ]
-    return [said[0].replace("**", "") for said in each if said][:3]
-
-
 def study_findings(parts: Parts, further: Mapping[str, Sequence[str]]) -> list[str]:
     """A sentence on ratings, one on the score, and one on each further study."""
     rated = correlation_findings(parts.get("correlation"))
     rated = rated or preference_findings(parts.get("preference"))
     each = [rated, score_findings(parts.get("score")), *further.values()]
-    return [said[0] for said in each if said]
+    return [said[0].replace("**", "") for said in each if said]
 
 
 def agreement_findings(tables: Tables | None) -> list[str]:
