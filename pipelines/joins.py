@@ -5,8 +5,8 @@ A study knows nothing of another one; here their answers meet. Measures of singl
 within images and given the technique; their means over methods stand beside LATEC's ranks and the
 Utility of methods. Higher is better in every column. Of each score against human attention it is
 asked whether it foretells ratings and Utility better than segmentation masks and metrics do.
-Hardly a method of the meta-predictor study is rated with stars; the benchmark explains the same
-images by all of them, so that for Utility its maps are held against the masks.
+Hardly a method of the meta-predictor study is rated with stars: the score foretells the stars of
+the very explanations that its participants saw, and the benchmark's maps are held against masks.
 """
 
 from __future__ import annotations
@@ -31,17 +31,22 @@ from analysis.precision import people_needed
 from analysis.tables import Tables, add_missing, list_missing
 from pasta import store, tables
 from pasta.benchmark.tables import BENCHMARK_VALUES, MAPS, STAGE, VALUES
+from pasta.compute import limit_threads
 from pasta.config import Params, load_params
 from pasta.datasets.vocabulary import vocabulary
+from pasta.embedding.stored import GIVEN
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root, stage_folder
+from pasta.scoring.score import PastaScore
+from pasta.scoring.stored import FOLDER, load_scorer
 from pasta.stage import run_stage
 from pasta.studies.attention.analyses import collect, score_samples
 from pasta.studies.attention.material import Maps
 from pasta.studies.attention.settings import FIRST
 from pasta.studies.attention.tables import GOODNESS
 from pasta.studies.prediction.settings import BASELINE, CONTROL
+from pasta.studies.prediction.shown import shown_experiments
 from pasta.studies.prediction.tables import PARTICIPANTS, SCREENING, TRIALS
 from pasta.studies.ratings.protocol import load_protocol
 from pasta.studies.ratings.settings import MAIN, STEADY
@@ -116,6 +121,9 @@ def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
     means = means.join(_benchmark(root), how="outer").join(_choices(root), how="outer")
     if len(benchmarked):
         means = means.join(benchmarked[AGREEMENT].add_prefix(f"{RANK}: "), how="outer")
+    shown = foretell_shown(root)
+    stars = shown.pivot_table(index="condition", columns="experiment", values="stars")
+    means = means.join(stars.add_prefix(f"{SCORE}: "), how="outer")
     related = correlate_items(
         items.reset_index(drop=True),
         images,
@@ -141,6 +149,7 @@ def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
         "rivals": rivals,
         "people": needed(root, params),
         "decisions": decide(related, between),
+        "shown": shown,
     }
     lacks = {}
     predicted = UTILITY in " ".join(map(str, means.columns))
@@ -150,6 +159,8 @@ def join_tables(root: Path, here: list[Group], params: Params) -> Tables:
         lacks[ATTENTION] = "no map was compared with where people look"
     elif predicted and not rivals["target"].str.startswith(UTILITY).any():
         lacks["attention and utility"] = "hardly a method has both"
+    if predicted and shown.empty:
+        lacks["stars of what helped to predict"] = "no scorer here can look at explanations"
     return add_missing(list_missing(found), list(lacks.items()))
 
 
@@ -232,6 +243,40 @@ def hold_methods_against_rivals(
         frames.append(found.assign(score=score))
     nothing = correlate_rivals(means, ATTENTION, {}, []).assign(score="")
     return pd.concat(frames, ignore_index=True) if frames else nothing
+
+
+def foretell_shown(root: Path) -> pd.DataFrame:
+    """The stars that the score foretells of explanations that people saw when they predicted a
+    model.
+
+    Returns
+    -------
+    Means over the images of the sessions: experiment, condition, n (explanations with a score),
+    stars (turned: more are better), familiar (the share that looks like what the score knows).
+    """
+    columns = ["experiment", "condition", "n", "stars", "familiar"]
+    experiments, folder = shown_experiments(root), root / FOLDER
+    blind = not folder.is_dir() or load_scorer(folder).card.encoder.name == GIVEN
+    if not experiments or blind:
+        return pd.DataFrame(columns=columns)
+    limit_threads()
+    score = PastaScore.load(MAIN, folder)
+    rows = []
+    for experiment in experiments:
+        places = experiment.pool["row"].to_numpy(np.int64)
+        pixels = np.asarray(experiment.pixels[places])
+        for condition in experiment.metrics["condition"].unique():
+            maps = experiment.maps(str(condition))
+            if maps is None or condition == CONTROL:
+                continue
+            signed = bool((np.asarray(maps) < 0).any())
+            found = score(image=pixels, saliency=maps[places].astype(np.float32), signed=signed)
+            stars = np.asarray(found.score, np.float64)
+            known = np.isfinite(stars)
+            mean = score.direction * stars[known].mean() if known.any() else np.nan
+            familiar = np.asarray(found.familiar)[known].mean() if known.any() else np.nan
+            rows.append((experiment.experiment, condition, int(known.sum()), mean, familiar))
+    return pd.DataFrame(rows, columns=columns)
 
 
 def scores_of_benchmark(root: Path, params: Params) -> pd.DataFrame:

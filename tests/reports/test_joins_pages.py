@@ -46,7 +46,17 @@ def tables(seed: int = 0) -> Tables:
         "methods": between,
         "people": people.assign(study="ratings", part="", judged="stars"),
         "decisions": decide(related, between),
-    }
+        "shown": pd.DataFrame(
+            {"experiment": "biased", "condition": list("ab"), "n": [30, 10], "stars": [3.0, np.nan],
+             "familiar": [0.5, 0.1]}
+        ),
+    }  # fmt: skip
+
+
+def test_the_score_of_what_helped_to_predict_says_how_much_of_it_looks_familiar() -> None:
+    said = joins_report(tables(), simulated=True).content["shown"]
+    assert "40 explanations" in said and "; 40% of them" in said
+    assert joins_report({}, simulated=True).content["shown"] is None
 
 
 def test_verdicts_follow_from_the_intervals() -> None:

@@ -76,10 +76,11 @@ def joins_report(tables: Frames, simulated: bool) -> Report:
         "against": against_people_figure(decisions, titles, MAIN) if len(decisions) else None,
         "pairs": _tabulate_pairs(between, titles),
         "rivals": _tabulate_rivals(select(table(found, "rivals"), score="agreement"), titles),
+        "shown": _say_shown(table(found, "shown")),
         "people": _tabulate_people(table(found, "people")),
         "decisions": _tabulate_decisions(decisions, titles),
     }
-    kept = ("places", "methods", "items", "rivals", "people", "decisions")
+    kept = ("places", "methods", "items", "rivals", "people", "decisions", "shown")
     return Report(
         JOINS, simulated, content, tables={one: found[one] for one in kept if one in found}
     )
@@ -170,6 +171,18 @@ def _say_rivals(rivals: pd.DataFrame) -> list[str]:
         f"better than agreement with the segmentation does, {behind} worse; the rest cannot be "
         "told apart."
     ]
+
+
+def _say_shown(shown: pd.DataFrame) -> str | None:
+    """Of how many explanations the score foretold the stars, and how many look familiar to it."""
+    if shown.empty:
+        return None
+    known = (shown["familiar"] * shown["n"]).sum() / shown["n"].sum()
+    return (
+        f"The score foretold the stars of {count(int(shown['n'].sum()), 'explanation')} that "
+        f"participants saw when they predicted a model; {known:.0%} of them look like what it has "
+        "learned from."
+    )
 
 
 def _tabulate_rivals(rivals: pd.DataFrame, titles: Mapping[str, str]) -> Values | None:

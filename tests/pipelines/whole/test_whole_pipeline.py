@@ -225,6 +225,19 @@ def test_metrics_and_their_study_are_tables_and_a_run(run: Runner, project: Path
     assert str(alias.version) == "1"
 
 
+def test_the_joins_hold_attention_against_utility_and_score_what_participants_saw(
+    project: Path,
+) -> None:
+    folder = project / "pipelines/data/joins"
+    rivals = pd.read_csv(folder / "rivals.csv")
+    utility = rivals[rivals["target"].str.startswith("utility")]
+    assert set(utility["kind"]) == {"segmentation", "metrics"} and (utility["n"] == 5).all()
+    assert set(rivals["target"]) >= {"Q1", "Q4"}
+    shown = pd.read_csv(folder / "shown.csv").set_index(["experiment", "condition"])
+    assert "control" not in shown.index.get_level_values(1) and (shown["n"] > 0).all()
+    assert shown["stars"].between(1, 5).all() and shown["familiar"].between(0, 1).all()
+
+
 def test_what_people_answer_in_the_app_is_in_the_reports_and_only_that_runs_again(
     run: Runner, project: Path
 ) -> None:
