@@ -56,32 +56,33 @@ def read_trials(file: Path, columns: Mapping[str, str]) -> tuple[pd.DataFrame, l
         elif name in NEEDED or name in columns:
             hint = f"name it with --{name}, or add it"
             raise InputError("is missing", file=file, row=1, column=theirs, expected=hint)
-    used = {column.name for column in found.values()}
+    theirs_of = {name: str(column.name) for name, column in found.items()}
     frame = pd.DataFrame(found)
     frame = frame[frame["right"].str.strip() != ""]
-    frame["right"] = _flags(frame["right"], file)
+    frame["right"] = _flags(frame["right"], theirs_of["right"], file)
     for name in ("session", "seconds"):
         if name in frame:
-            frame[name] = _numbers(frame[name], name, file)
+            frame[name] = _numbers(frame[name], theirs_of[name], file)
     for name in ("participant", "condition"):
         empty = frame.index[frame[name].str.strip() == ""]
         if len(empty):
-            raise InputError(
-                "is empty", file=file, row=int(empty[0]), column=name, expected="a name"
-            )
-    return frame.reset_index(drop=True), [str(one) for one in text.columns if one not in used]
+            row, column = int(empty[0]), theirs_of[name]
+            raise InputError("is empty", file=file, row=row, column=column, expected="a name")
+    aside = [str(one) for one in text.columns if one not in theirs_of.values()]
+    return frame.reset_index(drop=True), aside
 
 
-def _flags(cells: pd.Series, file: Path) -> pd.Series:
+def _flags(cells: pd.Series, column: str, file: Path) -> pd.Series:
     lower = cells.str.strip().str.lower()
     wrong = lower.index[~lower.isin([*TRUE, *FALSE])]
     if len(wrong):
         row, value = int(wrong[0]), cells[wrong[0]]
-        raise InputError(f"found {value!r}", file=file, row=row, column="right", expected="0 or 1")
+        expected = "0 or 1, true or false, yes or no"
+        raise InputError(f"found {value!r}", file=file, row=row, column=column, expected=expected)
     return lower.isin(TRUE).astype("float64")
 
 
-def _numbers(cells: pd.Series, name: str, file: Path) -> pd.Series:
+def _numbers(cells: pd.Series, column: str, file: Path) -> pd.Series:
     import pandas as pd
 
     values = pd.to_numeric(cells.where(cells.str.strip() != ""), errors="coerce")
@@ -91,7 +92,7 @@ def _numbers(cells: pd.Series, name: str, file: Path) -> pd.Series:
         row = int([*wrong, *low][0])
         expected = "a number of 0 or more"
         raise InputError(
-            f"found {cells[row]!r}", file=file, row=row, column=name, expected=expected
+            f"found {cells[row]!r}", file=file, row=row, column=column, expected=expected
         )
     return values.astype("float64")
 
