@@ -46,10 +46,6 @@ class EquivalenceWarning(UserWarning):
     """A method says the same as a simpler one."""
 
 
-# Many units of one run meet the same network: each sentence is said once in a process.
-warnings.simplefilter("once", EquivalenceWarning)
-
-
 def known_equivalences(
     network: nn.Module,
     methods: Iterable[str],
