@@ -261,13 +261,15 @@ def foretell_shown(root: Path) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     limit_threads()
     score = PastaScore.load(MAIN, folder)
+    people = store.read(root / DATA / "votes" / "prediction" / "participants.parquet", PARTICIPANTS)
     rows = []
     for experiment in experiments:
         places = experiment.pool["row"].to_numpy(np.int64)
         pixels = np.asarray(experiment.pixels[places])
-        for condition in experiment.metrics["condition"].unique():
-            maps = experiment.maps(str(condition))
-            if maps is None or condition == CONTROL:
+        own = people.loc[people["experiment"] == experiment.experiment, "condition"]
+        for condition in sorted(set(own.astype(str)) - {BASELINE, CONTROL}):
+            maps = experiment.maps(condition)
+            if maps is None:
                 continue
             signed = bool((np.asarray(maps) < 0).any())
             found = score(image=pixels, saliency=maps[places].astype(np.float32), signed=signed)

@@ -254,6 +254,10 @@ def _tabulate_decisions(decisions: pd.DataFrame, titles: Mapping[str, str]) -> V
     if decisions.empty:
         return None
     own = decisions[~decisions["measure"].isin(QUESTIONS)].copy()
+    compared = ["within_estimate", "given_estimate", "methods_estimate"]
+    own = own[own[compared].notna().any(axis=1)]
+    if own.empty:
+        return None
     own["measure"] = own["measure"].map(lambda one: titles.get(str(one), str(one)))
     columns = ("methods_estimate", "methods_n", "methods_p")
     own["methods"] = [
