@@ -35,6 +35,7 @@ from pasta.compute import limit_threads
 from pasta.config import Params, load_params
 from pasta.datasets.vocabulary import vocabulary
 from pasta.embedding.stored import GIVEN
+from pasta.explanations.catalog import METHODS
 from pasta.explanations.techniques import Technique
 from pasta.layout import Group, groups
 from pasta.paths import DATA, project_root, stage_folder
@@ -271,7 +272,7 @@ def foretell_shown(root: Path) -> pd.DataFrame:
             maps = experiment.maps(condition)
             if maps is None:
                 continue
-            signed = bool((np.asarray(maps) < 0).any())
+            signed = METHODS.entry(condition).metadata["sign"] == "signed"  # known, not guessed
             found = score(image=pixels, saliency=maps[places].astype(np.float32), signed=signed)
             stars = np.asarray(found.score, np.float64)
             known = np.isfinite(stars)
